@@ -90,7 +90,7 @@ def sync(
         problem = "`--watch` goes with neither `--dry-run` nor `--test`"
         raise UsageInvalid(problem=problem, command=command)
     if option := refused_option(more):
-        problem = f"`{printable(option)}` cannot be given to unison: scratchflow answers its questions, and counts what it deletes"
+        problem = f"`{printable(option)}` cannot be given to unison: scratchflow has it sync, answers its questions, and counts what it deletes"
         raise UsageInvalid(problem=problem, command=command)
     every_s = _seconds(every, command)
 

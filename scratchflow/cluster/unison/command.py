@@ -16,11 +16,12 @@ IGNORE_LOCKS = "-ignorelocks"
 # Archives, the copies of replaced files, and what belongs to this home alone: never synced, whatever is configured.
 _NEVER = (".unison", ".local/share/scratchflow", ".local/state/scratchflow")
 # Options that would take the questions, or the answers to them, out of our hands; with `force` unison's plan
-# does not tell what it deletes.
+# does not tell what it deletes. The last line's make it do something else than to sync.
 _OURS = frozenset(
     (
         *("auto", "batch", "dumbtty", "force", "forcepartial", "i", "repeat"),
         *("root", "silent", "socket", "sshcmd", "ui", "watch"),
+        *("doc", "help", "prefsdocs", "selftest", "server", "testserver", "version"),
     )
 )
 

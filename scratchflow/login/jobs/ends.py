@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shlex
 from collections.abc import Sequence
 
 from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
@@ -107,14 +110,21 @@ def rest_of(own: TaskRecord | None) -> str:
     if not own.unsaved_on:
         return ""
     what = "what is not saved is still" if own.not_collected else "what it made last may still be"
-    return f"{what} on {in_words(own.unsaved_on)}; {brings_home(own.unsaved_on)}"
+    where = f"{what} on {in_words(own.unsaved_on)}"
+    if any(one.endswith(f": {os.strerror(errno.EACCES)}") for one in own.not_collected):
+        first = _submit_on(own.unsaved_on[0], f"chmod -R u+rwX {shlex.quote(own.directory)}")
+        return f"{where}, and cannot all be read: {first} changes that; then {brings_home(own.unsaved_on)}"
+    return f"{where}; {brings_home(own.unsaved_on)}"
 
 
 def brings_home(nodes: Sequence[str]) -> str:
     """How it gets into the store."""
     where = "there" if len(nodes) == 1 else "on each of them"
-    example = f"`scratchflow submit --sbatch=--nodelist={nodes[0]} -- true`"
-    return f"the next job {where} saves it, such as {example}"
+    return f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
+
+
+def _submit_on(node: str, command: str) -> str:
+    return f"`scratchflow submit --sbatch=--nodelist={node} -- {command}`"
 
 
 def in_words(nodes: Sequence[str]) -> str:

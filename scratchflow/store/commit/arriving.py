@@ -66,7 +66,7 @@ class Arriving(msgspec.Struct, frozen=True):
         meant: then nothing stays.
         """
         part = _part(self.place, self.archive.id)
-        with store_errors(part), _alone(part, self.archive.id) as descriptor:
+        with store_errors(self.place.directory), _alone(part, self.archive.id) as descriptor:
             os.ftruncate(descriptor, self.offset)
             os.lseek(descriptor, self.offset, os.SEEK_SET)
             for piece in pieces:

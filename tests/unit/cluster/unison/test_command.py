@@ -59,9 +59,10 @@ def test_the_other_unison_is_started_with_what_the_first_asks_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["-batch", "-batch=true", "--ui", "-sshcmd", "-force", "-repeat"]
+    "option",
+    ["-batch", "-batch=true", "--ui", "-sshcmd", "-force", "-repeat", "-version", "-testserver"],
 )
-def test_what_would_take_the_questions_from_us_is_refused(option: str) -> None:
+def test_what_would_take_the_questions_from_us_or_not_sync_at_all_is_refused(option: str) -> None:
     assert refused_option(["-ignore", "Name x", option]) == option
 
 

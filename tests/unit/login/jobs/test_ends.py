@@ -160,6 +160,15 @@ def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
     assert (rest_of(OWN), rest_of(None)) == ("", "")
 
 
+def test_of_what_cannot_be_read_it_is_told_how_that_changes() -> None:
+    own = msgspec.structs.replace(
+        OWN, not_collected=["outputs/x: Permission denied"], directory="/scratch/a b/jobs/j-0"
+    )
+    words = rest_of(own)
+    line = "scratchflow submit --sbatch=--nodelist=n1 -- chmod -R u+rwX '/scratch/a b/jobs/j-0'"
+    assert f"`{line}` changes that; then the next job there saves it" in words
+
+
 def test_what_went_with_the_job_is_told_as_lost() -> None:
     own = msgspec.structs.replace(OWN, not_collected=["outputs/x: Permission denied"])
     own = msgspec.structs.replace(own, goes_with_job=True, directory="/local/a.3/jobs/j-0")
