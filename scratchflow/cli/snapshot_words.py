@@ -413,8 +413,8 @@ def _blocked(done: SnapshotsMirrored) -> Iterator[str]:
 def fetched(done: SnapshotsFetched) -> Iterator[str]:
     """What came from the mirror, and what is the newest now."""
     mirror = f"`{printable(done.mirror)}`"
-    for one in done.unreadable:
-        yield f"passed over, because its manifest on {mirror} is damaged or half: snapshot {named(one)}"
+    for one, reason in done.unreadable.items():
+        yield f"not brought: snapshot {named(one)} on {mirror}: {printable(reason)}"
     for one in done.damaged:
         yield f"not brought, because an archive that it needs is damaged or missing on {mirror}: snapshot {named(one)}"
     for one in done.blocked:
@@ -423,9 +423,7 @@ def fetched(done: SnapshotsFetched) -> Iterator[str]:
             " name; a profile with another `store` takes it"
         )
     if not done.fetched:
-        if not done.snapshots:
-            yield f"{mirror} has no snapshot"
-        elif not done.blocked and not done.damaged:
+        if done.snapshots and not done.blocked and not done.damaged:
             yield f"the store has {'it' if len(done.snapshots) == 1 else 'all of them'} already"
         return
     what, size = counted(len(done.fetched), "snapshot"), format_size(done.fetched_bytes)

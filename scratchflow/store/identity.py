@@ -78,16 +78,22 @@ def has_snapshots(place: StoreDirectory) -> bool:
     )
 
 
-def _decoded(place: StoreDirectory, content: bytes) -> str:
+def id_in(content: bytes) -> str | None:
+    """The id in the bytes of a `store.json`; None when they hold none."""
     try:
         note = msgspec.json.decode(content, type=StoreNote)
     except msgspec.DecodeError:
-        note = None
-    if note is None or not _ID.fullmatch(note.id):
+        return None
+    return note.id if _ID.fullmatch(note.id) else None
+
+
+def _decoded(place: StoreDirectory, content: bytes) -> str:
+    found = id_in(content)
+    if found is None:
         file = place.directory / STORE_NAME
         raise StoreUnusable(
             path=file,
             reason="it does not hold a store's id",
             remedy=f"if this is your store, remove `{file}`: the next backup makes a new one",
         )
-    return note.id
+    return found

@@ -20,7 +20,7 @@ from scratchflow.archive.format.container import (
     unpack_footer,
 )
 from scratchflow.archive.format.index_check import UnsafeName
-from scratchflow.archive.format.index_codec import load_index
+from scratchflow.archive.format.index_codec import load_index, read_header
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
@@ -63,6 +63,13 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
         raise SnapshotDamaged(snapshot=name, reason=error) from error
+
+
+def archives_read(path: Path) -> set[str]:
+    """The ids of all archives that hold a part of a snapshot, as the index in its own says."""
+    return read_index(
+        path, lambda region, sha256: {one for one, _ in read_header(region, sha256)[0].archives}
+    )
 
 
 def true_frames(descriptor: int, listed: ArchiveFrames) -> ArchiveFrames:

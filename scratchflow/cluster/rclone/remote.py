@@ -41,8 +41,8 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
     def listed(self) -> dict[str, int]:
-        """The files in it with their sizes; none when there is no such directory."""
-        done = self._done(["lsjson", "--files-only", "--no-modtime", "--no-mimetype", self._all()])
+        """What lies in it, with the sizes of files and -1 for a directory; nothing when there is no such directory."""
+        done = self._done(["lsjson", "--no-modtime", "--no-mimetype", self._all()])
         if done.returncode == NO_DIRECTORY:
             return {}
         self._require(done)

@@ -70,6 +70,15 @@ class DamagedOnMirror(SnapshotDamaged):
     )
 
 
+class NothingOnMirror(ScratchflowError):
+    """Where the mirror should be there is no snapshot, or nothing at all."""
+
+    code = "snapshot.none_on_mirror"
+    exit_code = 30
+    message = "there is no snapshot on the mirror `{mirror}`"
+    hint = "`rclone lsf {mirror}` where the store is shows what is there; `scratchflow config get backup.mirror` shows what the profile says"
+
+
 class LatestUnreadable(ScratchflowError):
     """The newest snapshot cannot be read, and an older one must not silently take its place."""
 

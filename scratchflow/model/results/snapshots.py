@@ -197,8 +197,8 @@ class SnapshotsFetched(Result, frozen=True):
     fetched: list[str]
     fetched_bytes: int
     duration_s: float
-    # Manifests there that are damaged, or half because a run was cut off.
-    unreadable: list[str] = []
+    # Why manifests there cannot be used, by snapshot: damaged, half because a run was cut off, or of a newer version.
+    unreadable: dict[str, str] = {}
     # The store holds a part of them for other snapshots, under the same name, or another archive.
     blocked: list[str] = []
     # The newest snapshot of the store now.
@@ -211,4 +211,4 @@ class SnapshotsFetched(Result, frozen=True):
 
     def exit_code(self) -> int:
         """That of damage, when anything was left out because of it."""
-        return 31 if self.damaged else 0
+        return 31 if self.damaged or self.unreadable else 0

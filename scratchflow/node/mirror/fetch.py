@@ -18,7 +18,12 @@ from scratchflow.archive.format.container import FOOTER_BYTES, unpack_footer
 from scratchflow.archive.malformed import Malformed
 from scratchflow.cluster.rclone.remote import Remote, beneath
 from scratchflow.disk.durable import fsync_directory, write_new
-from scratchflow.model.errors.snapshots import DamagedOnMirror, SnapshotDamaged
+from scratchflow.model.errors.snapshots import (
+    DamagedOnMirror,
+    LatestUnreadable,
+    NothingOnMirror,
+    SnapshotDamaged,
+)
 from scratchflow.model.events import Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, WholeSnapshot
 from scratchflow.model.results.snapshots import SnapshotsFetched
@@ -31,7 +36,7 @@ from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.transfer.here import Here, adopt_whole
-from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.catalogue import Catalogue, Skipped, needed_archives, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.commit.arriving import Arriving
 from scratchflow.store.directory import (
@@ -60,7 +65,14 @@ def fetch_snapshots(
     remote = remote_of(context.settings)
     there = Mirrored(remote)
     contents = there.contents(there.ids)
-    wanted = _wanted(context, notify, asked, contents)
+    unreadable = [
+        Skipped(one, there.reasons.get(one, "its manifest is no file"))
+        for one in there.ids
+        if one not in contents
+    ]
+    if not there.ids:
+        raise NothingOnMirror(mirror=remote.directory)
+    wanted = _wanted(context, notify, asked, contents, unreadable, remote.directory)
     place = find_place(context.store, context.workspace.name)
     forget_old_listing(place)
     fetching = _Fetching(context, notify, remote, there, contents, skips_damaged=asked.every)
@@ -73,7 +85,7 @@ def fetch_snapshots(
         fetched=[one.id for one in fetching.coming if one.id not in fetching.damaged],
         fetched_bytes=fetching.to_fetch if asked.dry_run else fetching.fetched,
         duration_s=round(context.monotonic() - started_s, 3),
-        unreadable=[one for one in there.ids if one not in contents],
+        unreadable={one.snapshot: one.reason for one in unreadable},
         blocked=fetching.blocked,
         newest=read_catalogue(place).newest_id,
         dry_run=asked.dry_run,
@@ -83,17 +95,36 @@ def fetch_snapshots(
 
 
 def _wanted(
-    context: NodeContext, notify: Notifier, asked: FetchSnapshots, contents: _Contents
+    context: NodeContext,
+    notify: Notifier,
+    asked: FetchSnapshots,
+    contents: _Contents,
+    unreadable: Sequence[Skipped],
+    mirror: str,
 ) -> list[Manifest]:
-    """Oldest first."""
+    """Oldest first; one whose manifest cannot be read is never passed over for an older one."""
     listed = tuple(contents[one][0] for one in sorted(contents))
     if asked.every:
         return list(listed)
-    catalogue, who = Catalogue(snapshots=listed), asker(context, notify, asked.zone)
-    found = {
-        one.id: one for one in (find_snapshot(catalogue, name, who) for name in asked.snapshots)
-    }
+    catalogue = Catalogue(snapshots=listed, skipped=tuple(unreadable))
+    who = asker(context, notify, asked.zone)
+    try:
+        meant = [find_snapshot(catalogue, name, who) for name in asked.snapshots]
+    except LatestUnreadable as error:
+        raise _newest_unreadable(catalogue, error, mirror) from None
+    found = {one.id: one for one in meant}
     return [found[one] for one in sorted(found)]
+
+
+def _newest_unreadable(
+    catalogue: Catalogue, error: LatestUnreadable, mirror: str
+) -> LatestUnreadable:
+    """The same, with what helps where the manifest lies on a mirror."""
+    next_step = "while a store has it, `scratchflow snapshots mirror` from there sends it again"
+    if older := catalogue.newest_readable:
+        next_step += f"; the one before it is `{older.id}`: named so, it comes"
+    snapshot, reason = error.fields["snapshot"], f"on `{mirror}`, {error.fields['reason']}"
+    return LatestUnreadable(snapshot=snapshot, reason=reason, next_step=next_step)
 
 
 class _Fetching:

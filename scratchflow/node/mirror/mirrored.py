@@ -12,14 +12,12 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
-
 from scratchflow.cluster.rclone.remote import Remote
 from scratchflow.model.errors.transfer import MirrorForeign
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.store.catalogue import decoded_manifest, needed_archives
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, STORE_NAME
-from scratchflow.store.identity import StoreNote
+from scratchflow.store.identity import id_in
 
 # What newer versions of rclone call a file until it is whole.
 _PARTIAL = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}\.(?:tar\.lz4|json)\..*\.partial", re.ASCII)
@@ -37,6 +35,7 @@ class Mirrored:
         """`ours`: each with the size of its manifest's file; `size_here`: that of an archive of this store."""
         self._remote = remote
         self._size_here = size_here
+        self.reasons: dict[str, str] = {}  # why manifests that were fetched cannot be used
         self._ours = {manifest.id: (manifest, size) for manifest, size in ours}
         self.files = remote.listed()
 
@@ -64,13 +63,10 @@ class Mirrored:
 
     def store_id(self) -> str:
         """The id of the store that the mirror is of; empty when nothing says so yet."""
-        if not self.files.get(STORE_NAME):
+        if self.files.get(STORE_NAME, 0) < 1:
             return ""
         content = b"".join(self._remote.pieces(STORE_NAME))
-        try:
-            return msgspec.json.decode(content, type=StoreNote).id
-        except msgspec.DecodeError:  # a cut left half of it
-            return ""
+        return id_in(content) or ""  # a cut may have left half of it
 
     @cached_property
     def manifests(self) -> dict[str, Manifest]:
@@ -84,7 +80,8 @@ class Mirrored:
 
     def contents(self, snapshots: Iterable[str]) -> dict[str, tuple[Manifest, bytes]]:
         """The same, with the bytes of each."""
-        wanted = [f"{one}{MANIFEST_SUFFIX}" for one in snapshots]
+        names = (f"{one}{MANIFEST_SUFFIX}" for one in snapshots)
+        wanted = [one for one in names if self.files.get(one, -1) >= 0]  # not a directory
         if not wanted:
             return {}
         found = {}
@@ -94,8 +91,8 @@ class Mirrored:
                 content, snapshot = file.read_bytes(), file.name.removesuffix(MANIFEST_SUFFIX)
                 try:
                     found[snapshot] = decoded_manifest(snapshot, content), content
-                except ValueError:
-                    continue
+                except ValueError as error:
+                    self.reasons[snapshot] = str(error)
         return found
 
     def has(self, manifest: Manifest) -> bool:

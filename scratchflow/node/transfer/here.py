@@ -11,7 +11,9 @@ from contextlib import suppress
 
 import msgspec
 
+from scratchflow.archive.read.reader import archives_read
 from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import ArchiveOf, WholeSnapshot
 from scratchflow.model.results.transfer import ArchiveLacking, SnapshotAdopted, SnapshotLacking
 from scratchflow.model.snapshot import Manifest
@@ -138,6 +140,7 @@ def adopt_whole(
         damaged, known = _damaged(place, before), _Known(place, before)
         same = frozenset(one.id for one in wanted.archives if known.is_meant(one))
         placed = adopt(lock, wanted.archives, same=same)
+        _require_all_named(place, manifest)
         is_new = not place.manifest(wanted.id).exists()
         if is_new:
             publish_manifest(lock, manifest, content)
@@ -151,6 +154,16 @@ def adopt_whole(
     listed = {one.id for one in after.snapshots}
     mended = sorted((damaged & listed) - _damaged(place, after))
     return SnapshotAdopted(snapshot=wanted.id, is_new=is_new, newest=after.newest_id, mended=mended)
+
+
+def _require_all_named(place: StoreDirectory, manifest: Manifest) -> None:
+    """Raises SnapshotDamaged when its archive reads from others than the manifest names: they would not be kept for it."""
+    unnamed = archives_read(place.archive(manifest.id)) - needed_archives(manifest)
+    if unnamed:
+        reason = (
+            f"its manifest does not name the archive `{min(unnamed)}`, which holds a part of it"
+        )
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
 
 
 def _forget_others(

@@ -1518,7 +1518,7 @@ export interface SnapshotsFetched {
   fetched: Array<string>;
   fetched_bytes: number;
   duration_s: number;
-  unreadable?: Array<string>;
+  unreadable?: Record<string, string>;
   blocked?: Array<string>;
   newest?: string | null;
   dry_run?: boolean;

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from scratchflow.cli.snapshot_words import fetched
-from scratchflow.model.errors.snapshots import DamagedOnMirror, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.snapshots import (
+    DamagedOnMirror,
+    LatestUnreadable,
+    NothingOnMirror,
+    SnapshotDamaged,
+    SnapshotMissing,
+)
 from scratchflow.model.errors.transfer import MirrorFailed
 from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, Prune
 from scratchflow.model.results.snapshots import SnapshotsFetched
+from scratchflow.model.snapshot import checked_manifest, seal_manifest
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.mirror.fetch import fetch_snapshots, sound
 from scratchflow.node.progress import Notifier
@@ -277,18 +285,88 @@ def test_what_an_earlier_run_left_of_another_archive_is_not_taken_for_damage_of_
     require_sound(desk, ids)
 
 
-def test_half_a_manifest_is_named_and_passed_over(directory: Server, tmp_path: Path) -> None:
+def _half(manifest: Path) -> None:
+    manifest.write_bytes(manifest.read_bytes()[:99])
+
+
+def _newer(manifest: Path) -> None:
+    _forge(manifest, schema=99)
+
+
+def _forge(manifest: Path, **changed: object) -> None:
+    """As somebody would who can write to the mirror: its checksum is right."""
+    body = {**msgspec.json.decode(checked_manifest(manifest.read_bytes())), **changed}
+    manifest.write_bytes(seal_manifest(msgspec.json.encode(body)))
+
+
+def _directory(manifest: Path) -> None:
+    manifest.unlink()
+    manifest.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("hurt", "reason"),
+    [(_half, "damaged"), (_newer, "a newer scratchflow"), (_directory, "is no file")],
+)
+def test_a_snapshot_whose_manifest_cannot_be_used_is_named_and_no_older_one_takes_its_place(
+    directory: Server, tmp_path: Path, hurt: Callable[[Path], None], reason: str
+) -> None:
     desk = desk_with(directory, tmp_path / "desk")
     first = desk.backup().snapshot or ""
     desk.write("work/README", "second")
     second = desk.backup().snapshot or ""
     mirror(desk)
-    manifest = mirror_files(directory) / f"{second}.json"
-    manifest.write_bytes(manifest.read_bytes()[:99])
+    hurt(mirror_files(directory) / f"{second}.json")
     shutil.rmtree(desk.context.store)
+    with pytest.raises(LatestUnreadable, match=reason) as refused:
+        fetch(desk, FetchSnapshots(snapshots=("latest",)))
+    assert f"the one before it is `{first}`" in refused.value.shown_hint
+    assert desk.ids == []
     done = fetch(desk)
-    assert (done.fetched, done.unreadable) == ([first], [second])
+    assert (done.fetched, list(done.unreadable), done.exit_code()) == ([first], [second], 31)
+    assert reason in "".join(fetched(done))
     require_sound(desk, [first])
+
+
+def test_a_manifest_that_does_not_name_what_its_archive_reads_is_refused(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first, second, _ = three_snapshots(desk)
+    mirror(desk)
+    _forge(mirror_files(directory) / f"{second}.json", needs=[])
+    shutil.rmtree(desk.context.store)
+    with pytest.raises(SnapshotDamaged, match=f"does not name the archive `{first}`"):
+        fetch(desk, FetchSnapshots(snapshots=(second,)))
+    assert fetch(desk).damaged == [second]
+    assert second not in desk.ids
+
+
+@pytest.mark.parametrize("there", ["nothing", "a file"])
+def test_a_mirror_without_any_snapshot_is_told_as_such(
+    directory: Server, tmp_path: Path, there: str
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    if there == "a file":
+        mirror_files(directory).parent.mkdir(parents=True, exist_ok=True)
+        mirror_files(directory).write_text("x")
+    for asked in (ALL, FetchSnapshots(snapshots=("latest",))):
+        with pytest.raises(NothingOnMirror, match="no snapshot on the mirror"):
+            fetch(desk, asked)
+
+
+def test_an_id_on_the_mirror_that_is_none_does_not_become_the_store_s(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    mirror(desk)
+    (mirror_files(directory) / "store.json").write_text('{"id":"../../../x"}')
+    ids = desk.ids
+    shutil.rmtree(desk.context.store)
+    shutil.rmtree(desk.scratch)  # another node, which does not know the lost store
+    assert fetch(desk).fetched == ids
+    require_sound(desk, ids)
 
 
 def test_a_pruned_snapshot_whose_archive_was_rewritten_here_is_named_and_left(
