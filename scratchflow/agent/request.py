@@ -88,7 +88,7 @@ def encode(request: Request) -> bytes:
     try:
         line = msgspec.json.encode(request) + b"\n"
     except UnicodeEncodeError:
-        problem = "a name that is not UTF-8 cannot be sent to the cluster; a glob with `?` for each such byte can"
+        problem = "a word that is not UTF-8 cannot be sent to the cluster; in a pattern, `?` stands for each such byte"
         raise UsageInvalid(problem=problem, command="scratchflow") from None
     if len(line) > MAX_REQUEST_BYTES:
         raise RequestRefused(reason="the request is larger than 1 MiB")

@@ -8,7 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
-from scratchflow.cli.remote_call import other_nodes
+from scratchflow.cli.remote_call import other_nodes, would_run
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
@@ -45,7 +45,7 @@ def allocate(
 def shown(got: Allocated) -> Iterator[str]:
     """What a person reads about it."""
     if got.dry_run:
-        yield Whole(f"would run: {printable(got.command)}")
+        yield Whole(would_run(got.command, got.node, got.job_id))
         return
     job = f", job {got.job_id}" if got.job_id is not None else ""
     until = f", {until_words(got.end_time)}" if got.end_time else ""

@@ -87,3 +87,15 @@ def name_in_hints(who: "Caller") -> None:
         usual = ""
     if name != usual:
         Wording.profile = name
+
+
+def would_run(command: str, node: str | None, job_id: int | None) -> str:
+    """What `--dry-run` says of taking a node: the command, or why none is run."""
+    if command:
+        return f"would run: {printable(command)}"
+    job = f" by job {job_id}" if job_id is not None else ""
+    if node:
+        return f"`{printable(node)}` is held already{job}: would ask Slurm for nothing"
+    return (
+        f"job {job_id} is in the queue already: would wait for it, and ask Slurm for nothing else"
+    )

@@ -18,7 +18,6 @@ from scratchflow.model.ages import (
     time_left,
     until,
 )
-from scratchflow.model.allocation import WARN_AT_S
 from scratchflow.model.errors.store import StoreLost, StoreUnusable
 from scratchflow.model.results.backup import AutobackupShown, CopyShown
 from scratchflow.model.results.status import (
@@ -161,12 +160,13 @@ def watched(status: StatusShown) -> Iterator[str]:
 
     The warning comes first: a terminal that is too low cuts off the end.
     """
-    left_s = status.allocation.seconds_left if status.allocation else None
-    if left_s is not None and left_s < WARN_AT_S[0]:
+    held = status.allocation
+    left_s = held.seconds_left if held else None
+    if held and left_s is not None and left_s < held.warn_at_s()[0]:
         yield f"! the allocation ends in {time_left(left_s)}"
     yield from shown(status)
     yield ""
-    bar = _time_left_bar(status.allocation)
+    bar = _time_left_bar(held)
     if bar:
         yield f"{'time left':<12} {bar}"
     if status.snapshots.count:

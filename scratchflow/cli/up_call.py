@@ -9,7 +9,7 @@ import msgspec
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_wanted import NodeRequest
-from scratchflow.cli.remote_call import name_in_hints, on_the_others, other_nodes
+from scratchflow.cli.remote_call import name_in_hints, on_the_others, other_nodes, would_run
 from scratchflow.cli.status_lines import problem_lines
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
@@ -71,8 +71,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         if now.set_up_first:
             host = printable(now.set_up_first)
             yield f"would set up `{host}` with these values, after one question"
-        runs = f"would run: {printable(now.command)}"
-        yield Whole(runs) if now.command else "there is a node already"
+        yield Whole(would_run(now.command, now.node, now.job_id))
         where = " on every node" if len(now.nodes) > 1 else ""
         yield f"then restore or create the workspace and switch the auto-backup on{where}, where missing"
         return

@@ -158,7 +158,7 @@ def alias_problem(
     if node and shown.target != node:
         where = f"leads to `{shown.target}`" if shown.target else "is parked"
         detail = f"the node is `{node}`, but `{alias}` {where}"
-        return Problem(name="alias.behind", detail=detail, fix="`scratchflow allocate` mends it")
+        return Problem(name="alias.behind", detail=detail, fix="`scratchflow up` mends it")
     if node and shown.others != [*others]:
         wanted = ", ".join(f"`{one}`" for one in others)
         detail = (
@@ -166,7 +166,7 @@ def alias_problem(
             if wanted
             else f"the job has one node, but there is still `{alias}-2`"
         )
-        return Problem(name="alias.behind", detail=detail, fix="`scratchflow allocate` mends it")
+        return Problem(name="alias.behind", detail=detail, fix="`scratchflow up` mends it")
     if node is None and shown.target:
         detail = f"`{alias}` leads to `{shown.target}`, which is not ours any more"
         return Problem(name="alias.stale", detail=detail, fix="`scratchflow status --fix` parks it")

@@ -38,12 +38,13 @@ def _without_node(held: AllocationShown | None) -> str:
 
 
 def _on_node(status: StatusShown, held: AllocationShown) -> str:
-    if held.seconds_left is not None and held.seconds_left < _ENDING_S:
-        return "`scratchflow hop` moves to another node before the time is up"
     if status.workspace.exists is False:
         return "`scratchflow up` brings the workspace there"
-    opens = "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it"
-    return _autobackup(status) or opens
+    if not status.autobackup.enabled:
+        return _autobackup(status)
+    if held.seconds_left is not None and held.seconds_left < _ENDING_S:
+        return "`scratchflow hop` moves to another node before the time is up"
+    return "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it"
 
 
 def _at_workspace(status: StatusShown) -> str:

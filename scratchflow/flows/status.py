@@ -11,7 +11,7 @@ from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
-from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
+from scratchflow.model.allocation import ENDING, HELD
 from scratchflow.model.events import Emit, Event, Status, Warned
 from scratchflow.model.requests import ShowStatus, Watch
 from scratchflow.model.results.status import StatusOfAll, StatusShown
@@ -93,10 +93,10 @@ def _with_next_step(seen: StatusShown, *, has_begun: bool = True) -> StatusShown
 def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
     """Tells once for each mark that was passed; the nearest one speaks for those before it."""
     left_s = shown.allocation.seconds_left if shown.allocation else None
-    if left_s is None:
+    if shown.allocation is None or left_s is None:
         warned.clear()
         return
-    passed = [mark for mark in WARN_AT_S if left_s <= mark]
+    passed = [mark for mark in shown.allocation.warn_at_s() if left_s <= mark]
     news = set(passed) - warned
     warned |= set(passed)
     if news:

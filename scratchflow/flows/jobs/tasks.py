@@ -34,8 +34,10 @@ def with_tasks(
     planned = plan_tasks(words, params=params, grids=grids, zips=zips, spec=spec)
     if added := planned[0].command[len(words) :] if words else ():
         first = " ".join(added)
-        names = ", ".join(f"`{{{name}}}`" for name in planned[0].parameters)
-        message = f"parameters follow the command, in the first task as `{first}`; {names} in the command would put the values there instead"
+        given = " ".join(words)
+        names = [f"{{{name}}}" for name in planned[0].parameters]
+        rest = ", ".join(f"`{name}`" for name in names if name not in given)
+        message = f"parameters follow the command, in the first task as `{first}`; {rest} in the command would put the values there instead"
         emit(Log(level="info", message=printable(message)))
     request = msgspec.structs.replace(request, tasks=tuple(task.parameters for task in planned))
     return request if spec is None else _with_spec(request, spec, emit)

@@ -57,7 +57,7 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
         raise AllocationMissing(profile=login.settings.name)
     ask = Ask(login, asked, left)
     if asked.dry_run:
-        return _foretold(ask, held)
+        return _foretold(ask, held, open_jobs)
     try:
         if held or open_jobs:
             return _held_again(login, asked, _meant(login, held) or open_jobs[-1])
@@ -238,10 +238,15 @@ def _give_back(login: LoginHost, got: RunningAllocation) -> None:
         cancel(login.slurm, got.job_id, login.settings.name)
 
 
-def _foretold(ask: Ask, held: list[RunningAllocation]) -> NodeHeld:
+def _foretold(ask: Ask, held: list[RunningAllocation], open_jobs: Sequence[Allocation]) -> NodeHeld:
+    """What would be run; nothing when a node is held, or a request is in the queue already."""
     now = _meant(ask.login, held)
     if now is not None:
-        return _shown(now, f"job {now.job_id} holds `{now.node}` already")
+        return _shown(now, "")
+    if open_jobs:
+        waiting = open_jobs[-1]
+        found = _shown(None, "")
+        return msgspec.structs.replace(found, job_id=waiting.job_id, reused=True)
     node = ask.node() or (ask.warm_choice() if ask.asked.warm else "")
     return _shown(None, shlex.join(ask.request(node).argv()))
 

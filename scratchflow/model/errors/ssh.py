@@ -51,7 +51,7 @@ class AliasBehind(ScratchflowError):
     code = "alias.behind"
     exit_code = 14
     message = "the node is `{node}`, but `{alias}` {where}"
-    hint = "`scratchflow allocate` mends it"
+    hint = "`scratchflow up` mends it"
 
 
 class AuthNeeded(ScratchflowError):

@@ -4,12 +4,13 @@ from typing import Literal
 
 import msgspec
 
-from scratchflow.model.allocation import AllocationState
+from scratchflow.model.allocation import WARN_AT_S, AllocationState
 from scratchflow.model.requests import ServerKind
 from scratchflow.model.results.backup import AutobackupShown, CopyShown
 from scratchflow.model.results.base import OnProfiles, Result
 from scratchflow.model.results.usage import NodeUsage
 from scratchflow.model.snapshot import SnapshotKind
+from scratchflow.model.times import epoch
 
 
 class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +27,14 @@ class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
     start_estimate: str | None = None
     nodes: list[str] = []
     """All nodes of the job; `node` is the first."""
+
+    def warn_at_s(self) -> list[int]:
+        """How long before its end people are told. Of a short job not while more than half of it is left."""
+        start_s, end_s = epoch(self.start_time), epoch(self.end_time)
+        if start_s is None or end_s is None:
+            return [*WARN_AT_S]
+        half_s = (end_s - start_s) / 2
+        return [mark for mark in WARN_AT_S if mark <= half_s] or [WARN_AT_S[-1]]
 
 
 class AliasShown(msgspec.Struct, frozen=True, kw_only=True):

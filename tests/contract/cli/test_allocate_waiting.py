@@ -123,6 +123,10 @@ def test_ctrl_c_leaves_a_request_of_an_earlier_run_in_the_queue_and_says_so(logi
     kept = login.run("allocate", "--wait", "1s", "--keep-waiting")
     assert kept.returncode == 21
     assert "waiting for up to 1s, then the request stays in the queue" in kept.stderr
+    for verb in ("allocate", "up"):
+        foretold = login.run(verb, "--dry-run").stdout
+        assert "job 4 is in the queue already: would wait for it" in foretold
+        assert "salloc" not in foretold
     process = login.begin("allocate")
     said = interrupted(process, "Ctrl-C")
     assert "Ctrl-C stops waiting and leaves job 4 in the queue" in said

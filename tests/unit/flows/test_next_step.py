@@ -43,6 +43,10 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
         ({"allocation": msgspec.structs.replace(RUNNING, state="pending")}, "withdraws"),
         ({"allocation": msgspec.structs.replace(RUNNING, state="ended")}, "`scratchflow up`"),
         ({"allocation": msgspec.structs.replace(RUNNING, seconds_left=600)}, "`scratchflow hop`"),
+        (
+            {"allocation": msgspec.structs.replace(RUNNING, seconds_left=600), "autobackup": OFF},
+            "`scratchflow autobackup on`",
+        ),
         ({"workspace": GONE}, "`scratchflow up` brings the workspace"),
         ({"autobackup": OFF}, "`scratchflow autobackup on` saves the workspace every 30 min"),
         ({"scheduler": "none"}, ""),

@@ -113,6 +113,18 @@ def test_each_mark_before_the_end_is_told_once_and_the_nearest_speaks_for_the_ot
     assert len(said) == 4
 
 
+def test_nobody_is_warned_of_the_end_of_a_short_job_while_more_than_half_of_it_is_left() -> None:
+    said: list[Any] = []
+    warned: set[int] = set()
+    times = {"start_time": "2026-11-16T10:00:00Z", "end_time": "2026-11-16T11:00:00Z"}
+    for left_s in (3599, 1801, 901, 890):
+        module._warn_of_the_end(seen(job(1, seconds_left=left_s, **times)), said.append, warned)
+    assert [one.message for one in said] == ["the allocation ends in 14 min"]
+    assert job(1, start_time=times["start_time"], end_time="2026-11-16T10:08:00Z").warn_at_s() == [
+        300
+    ]
+
+
 @pytest.mark.parametrize("left_s", [599, 120, 59, 1])
 def test_the_warning_and_the_picture_tell_the_same_time(left_s: int) -> None:
     said: list[Any] = []
