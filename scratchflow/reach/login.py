@@ -35,6 +35,9 @@ from scratchflow.ssh.transport.choose import LOCAL, Means, open_transport
 from scratchflow.ssh.transport.openssh import OpenSshTransport
 from scratchflow.ssh.transport.shared_connection import end_ours, shared_where_asked
 
+# `watch` speaks about once a minute, for hours: it is not looked after, by a command of its own, in between.
+_QUIET_S = {"watch": 80.0}
+
 
 @contextmanager
 def reach_login(
@@ -187,7 +190,7 @@ def ask_once(
     login: Transport, request: Request, emit: Emit, feed: Feed | None = None
 ) -> dict[str, Any]:
     """Asks the agent that is there; AgentSilent when it stands still."""
-    watch = LoginWatch(login)
+    watch = LoginWatch(login, quiet_s=_QUIET_S.get(request.do, 0.0))
     try:
         return call(watch, request, emit, command=agent_command(), meet=watch.meet, feed=feed)
     except (AgentMissing, ConnectionLost) as error:

@@ -21,9 +21,14 @@ class LoginWatch(Watch):
     _name = "login-watch"
 
     def __init__(
-        self, login: Transport, *, silent_s: float = SILENT_S, probe_s: float = PROBE_S
+        self,
+        login: Transport,
+        *,
+        silent_s: float = SILENT_S,
+        probe_s: float = PROBE_S,
+        quiet_s: float = 0.0,
     ) -> None:
-        super().__init__(login, silent_s=silent_s, probe_s=probe_s)
+        super().__init__(login, silent_s=silent_s, probe_s=probe_s, quiet_s=quiet_s)
 
     def silence(self) -> AgentSilent | None:
         """Why the stream was ended from here, if it was."""

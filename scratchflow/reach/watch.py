@@ -81,11 +81,15 @@ class Looks:
 
 
 def look_until_enough(
-    stream: WatchedStream, look: Callable[[], Seen], has_spoken: Callable[[], bool], silent_s: float
+    stream: WatchedStream,
+    look: Callable[[], Seen],
+    has_spoken: Callable[[], bool],
+    silent_s: float,
+    quiet_s: float = 0.0,
 ) -> str | None:
-    """Looks after the agent in every silence; why it is to be given up, or None at the end of the stream."""
+    """Looks after the agent in every silence longer than `quiet_s`, then again and again; why it is to be given up, or None at the end of the stream."""
     in_vain, was_lost = 0, False
-    while stream.wait_for_silence(silent_s):
+    while stream.wait_for_silence(max(silent_s, quiet_s), silent_s):
         seen = look()
         in_vain = in_vain + 1 if seen.kind == "unsure" else 0
         enough = ENOUGH if has_spoken() else ENOUGH_AT_FIRST
@@ -116,11 +120,11 @@ class WatchedStream(Stream):
         self._heard_s = time.monotonic()
         return line
 
-    def wait_for_silence(self, silent_s: float) -> bool:
-        """Returns when nothing was heard for so long, or since the last time; False at the end."""
+    def wait_for_silence(self, silent_s: float, again_s: float) -> bool:
+        """Returns when nothing was heard for `silent_s`, at the earliest after `again_s`; False at the end."""
         begun_s = time.monotonic()
         while not self._done.is_set():
-            left_s = max(self._heard_s, begun_s) + silent_s - time.monotonic()
+            left_s = max(self._heard_s + silent_s, begun_s + again_s) - time.monotonic()
             if left_s <= 0:
                 return True
             self._done.wait(left_s)
@@ -142,10 +146,13 @@ class Watch(Transport):
 
     _name = "watch"
 
-    def __init__(self, inner: Transport, *, silent_s: float, probe_s: float) -> None:
+    def __init__(
+        self, inner: Transport, *, silent_s: float, probe_s: float, quiet_s: float = 0.0
+    ) -> None:
         self.host = inner.host
         self._inner = inner
         self._silent_s = silent_s
+        self._quiet_s = quiet_s
         self._probe_s = probe_s
         self._agent: Hello | None = None
         self._looks = Looks()
@@ -185,7 +192,11 @@ class Watch(Transport):
 
     def _watch(self, stream: WatchedStream) -> None:
         self.given_up = look_until_enough(
-            stream, self._look, lambda: self._agent is not None, self._silent_s
+            stream,
+            self._look,
+            lambda: self._agent is not None,
+            self._silent_s,
+            self._quiet_s,
         )
         if self.given_up:
             stream.give_up()

@@ -121,3 +121,22 @@ def test_an_agent_that_never_says_a_word_is_given_up_and_not_replaced(
         ask_once(far, REQUEST, lambda _: None)
     assert "it has not said a word yet" in str(caught.value)
     assert wait_for(tmp_path / "note") == "ended"
+
+
+def test_a_watch_that_speaks_once_a_minute_is_not_looked_after_in_between(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[LoginWatch] = []
+
+    def look(one: LoginWatch) -> watch.Seen:
+        looks.append(one)
+        return watch.WELL
+
+    monkeypatch.setattr(LoginWatch, "_look", look)
+    let_answer(monkeypatch, "works", tmp_path / "note")
+    with lab.transport("paramiko", "login") as far:
+        ask_once(far, REQUEST, lambda _: None)
+        assert looks
+        looks.clear()
+        ask_once(far, asking("watch", {}, profile_name="p", profile={}), lambda _: None)
+    assert looks == []
