@@ -54,10 +54,12 @@ def status(
         return Call("status all", partial(_of_all, who), overview)
 
     def run(emit: Emit) -> StatusShown:
+        if watch:
+            from scratchflow.flows.watch.watch import watch as watching
+
+            return watching(who, emit, WATCH_EVERY_S, usage=usage)
         from scratchflow.flows import status as flow
 
-        if watch:
-            return flow.watch(who, emit, WATCH_EVERY_S, usage=usage)
         return flow.status(who, emit, fix=fix, usage=usage)
 
     return Call("status", run, watched if watch else shown, until_interrupted=watch)

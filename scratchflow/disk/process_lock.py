@@ -15,6 +15,15 @@ def lock_now(descriptor: int) -> bool:
     return True
 
 
+def try_lock(descriptor: int) -> bool:
+    """The same, but OSError where there are no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def is_locked(path: str | os.PathLike[str]) -> bool:
     """Whether a process that lives has it. OSError when the file is not there, or not to be opened."""
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -12,8 +12,8 @@ from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD
-from scratchflow.model.events import Emit, Event, Status, Warned
-from scratchflow.model.requests import ShowStatus, Watch
+from scratchflow.model.events import Emit, Warned
+from scratchflow.model.requests import ShowStatus
 from scratchflow.model.results.status import StatusOfAll, StatusShown
 
 
@@ -24,7 +24,7 @@ def status(caller: Caller, emit: Emit, *, fix: bool = False, usage: bool = False
         shown = seen_on(cluster, usage=usage)
         if fix and mend(cluster, {problem.name for problem in shown.problems}):
             shown = seen_on(cluster, usage=usage)
-    _warn_of_the_end(shown, emit, set())
+    warn_of_the_end(shown, emit, set())
     return shown
 
 
@@ -38,24 +38,6 @@ def status_of_all(caller: Caller, emit: Emit) -> StatusOfAll:
     """The same of every profile at once; one that does not answer is told, and the others are shown."""
     asked = on_every_profile(caller, emit, status, command="status")
     return StatusOfAll(profiles=list(asked.answers.values()), failed=asked.failed)
-
-
-def watch(caller: Caller, emit: Emit, every_s: float, *, usage: bool = False) -> StatusShown:
-    """The same over one connection, as `status` events whenever something changed, until interrupted."""
-    settings = caller.settings()
-    warned: set[int] = set()
-
-    def passed_on(event: Event) -> None:
-        if not isinstance(event, Status):
-            emit(event)
-            return
-        shown = with_alias(settings, msgspec.convert(event.data, StatusShown), caller)
-        emit(Status(data=msgspec.to_builtins(shown)))
-        _warn_of_the_end(shown, emit, warned)
-
-    with cluster_of(settings, caller, emit) as cluster:
-        asked = Watch(every_s=every_s, usage=usage)
-        return cluster.on_login("watch", asked, StatusShown, emit=passed_on)
 
 
 def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:
@@ -90,7 +72,7 @@ def _with_next_step(seen: StatusShown, *, has_begun: bool = True) -> StatusShown
     return msgspec.structs.replace(seen, next_step=next_step(seen, has_begun=has_begun))
 
 
-def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
+def warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
     """Tells once for each mark that was passed; the nearest one speaks for those before it."""
     left_s = shown.allocation.seconds_left if shown.allocation else None
     if shown.allocation is None or left_s is None:

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from scratchflow.cli.status_lines import shown as shown_lines
 from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
-from scratchflow.flows.status import status, watch, with_alias
-from scratchflow.model.events import Event, Status, Warned
+from scratchflow.flows.status import status, with_alias
+from scratchflow.model.events import Event, Warned
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
@@ -104,12 +103,12 @@ def test_each_mark_before_the_end_is_told_once_and_the_nearest_speaks_for_the_ot
     said: list[Event] = []
     warned: set[int] = set()
     for left_s in (7200, 3500, 3400, 599, 200, 100):
-        module._warn_of_the_end(seen(job(1, seconds_left=left_s)), said.append, warned)
+        module.warn_of_the_end(seen(job(1, seconds_left=left_s)), said.append, warned)
     texts = [event.message for event in said if isinstance(event, Warned)]
     minutes = [text.removeprefix("the allocation ends in ") for text in texts]
     assert minutes == ["58 min", "9 min", "3 min"]
-    module._warn_of_the_end(seen(), said.append, warned)
-    module._warn_of_the_end(seen(job(2, seconds_left=3000)), said.append, warned)
+    module.warn_of_the_end(seen(), said.append, warned)
+    module.warn_of_the_end(seen(job(2, seconds_left=3000)), said.append, warned)
     assert len(said) == 4
 
 
@@ -118,7 +117,7 @@ def test_nobody_is_warned_of_the_end_of_a_short_job_while_more_than_half_of_it_i
     warned: set[int] = set()
     times = {"start_time": "2026-11-16T10:00:00Z", "end_time": "2026-11-16T11:00:00Z"}
     for left_s in (3599, 1801, 901, 890):
-        module._warn_of_the_end(seen(job(1, seconds_left=left_s, **times)), said.append, warned)
+        module.warn_of_the_end(seen(job(1, seconds_left=left_s, **times)), said.append, warned)
     assert [one.message for one in said] == ["the allocation ends in 14 min"]
     assert job(1, start_time=times["start_time"], end_time="2026-11-16T10:08:00Z").warn_at_s() == [
         300
@@ -130,32 +129,12 @@ def test_the_warning_and_the_picture_tell_the_same_time(left_s: int) -> None:
     said: list[Any] = []
     end = iso_time(time.time() + left_s)
     picture = seen(job(1, seconds_left=left_s, end_time=end))
-    module._warn_of_the_end(picture, said.append, set())
+    module.warn_of_the_end(picture, said.append, set())
     left = said[0].message.removeprefix("the allocation ends in ")
     assert f"({left} left)" in "\n".join(shown_lines(picture))
 
 
 def test_after_the_end_no_time_is_told() -> None:
     said: list[Any] = []
-    module._warn_of_the_end(seen(job(1, seconds_left=0)), said.append, set())
+    module.warn_of_the_end(seen(job(1, seconds_left=0)), said.append, set())
     assert said[0].message == "the time is up"
-
-
-def test_each_picture_of_a_watch_gets_the_alias(
-    tmp_path: Path, use: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = use(ToldCluster(tmp_path, {}))
-    with_alias_at(cluster, "node-9")
-    said: list[Event] = []
-
-    def on_login(*_: object, emit: Any) -> StatusShown:
-        emit(Status(data=msgspec.to_builtins(seen(job(1, seconds_left=100)))))
-        return seen()
-
-    monkeypatch.setattr(cluster, "on_login", on_login)
-    watch(cluster.caller, said.append, every_s=5)
-    picture, warning = said
-    assert isinstance(picture, Status)
-    assert picture.data["alias"]["target"] == "node-9"
-    assert picture.data["problems"][-1]["name"] == "alias.behind"
-    assert isinstance(warning, Warned)
