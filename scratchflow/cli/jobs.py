@@ -3,8 +3,9 @@
 import os
 import time as clock
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 import typer
 
 from scratchflow.cli.call import Call
@@ -50,6 +51,9 @@ from scratchflow.model.units import Duration
 JOB = typer.Argument(
     metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
 )
+
+
+T = TypeVar("T", JobInspected, JobsCompared)
 
 
 class JobsGroup(VerbGroup):
@@ -118,7 +122,17 @@ def _seconds(text: str, context: typer.Context) -> int:
 @app.command(cls=VerbCommand)
 def show(context: typer.Context, job: Annotated[str, JOB]) -> Call[JobInspected]:
     """Show one job: what was asked for, how it ended and why, what was collected."""
-    return on_login(caller(context), "jobs show", OneJob(wanted=job), _shown)
+    return _with_text(on_login(caller(context), "jobs show", OneJob(wanted=job), _shown))
+
+
+def _with_text(call: Call[T]) -> Call[T]:
+    """With what people read in its result: an editor shows the same."""
+
+    def flow(emit: Emit) -> T:
+        found = call.flow(emit)
+        return msgspec.structs.replace(found, text="\n".join(call.show(found)))
+
+    return Call(call.op, flow, call.show)
 
 
 def _shown(found: JobInspected) -> Iterator[str]:
@@ -205,7 +219,7 @@ def diff(
 ) -> Call[JobsCompared]:
     """Show what differs between two jobs: snapshot, commit, command, parameters, resources, outcome."""
     request = CompareJobs(first=first, second=second)
-    return on_login(caller(context), "jobs diff", request, _compared)
+    return _with_text(on_login(caller(context), "jobs diff", request, _compared))
 
 
 def _compared(found: JobsCompared) -> Iterator[str]:

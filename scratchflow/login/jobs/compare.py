@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
-from scratchflow.login.jobs.list import shown_job
+from scratchflow.login.jobs.list import shown_job, states_of
 from scratchflow.login.jobs.look import look_at, store_of
 from scratchflow.model.requests import CompareJobs
 from scratchflow.model.results.jobs import JobDifference, JobsCompared, JobShown, TaskShown
@@ -90,11 +89,3 @@ def _outcome(tasks: Sequence[TaskShown]) -> dict[str, Any]:
 
 def _moments(tasks: Sequence[TaskShown]) -> tuple[list[str | None], list[str | None]]:
     return [task.start for task in tasks], [task.end for task in tasks]
-
-
-def states_of(tasks: Sequence[TaskShown]) -> str:
-    """`FAILED`, or of several tasks how many are in which state."""
-    if len(tasks) == 1:
-        return tasks[0].state
-    counts = Counter(task.state for task in tasks).most_common()
-    return ", ".join(f"{count} {state}" for state, count in counts)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
+from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import rest_of, why
+from scratchflow.login.jobs.ends import name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
-from scratchflow.login.jobs.look import Looked, is_end, is_settled, look_at, store_of
+from scratchflow.login.jobs.look import Looked, has_failed, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import ListJobs, OneJob
-from scratchflow.model.results.jobs import JobInspected, JobShown, JobsListed, TaskShown
+from scratchflow.model.results.jobs import (
+    Condition,
+    JobInspected,
+    JobShown,
+    JobsListed,
+    TaskShown,
+)
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.over import note_over, read_over
@@ -23,6 +33,19 @@ SHOWN_ENDED = 20
 # Of several tasks, the first of these that one of them is in tells the state of the job.
 _ORDER = ("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "PENDING", "SUBMITTING")
 _GOOD = "COMPLETED"
+# Of our own words, and of Slurm's as `state_of` has them.
+_CONDITIONS: dict[str, Condition] = {
+    "SUBMITTING": "waiting",
+    "NOT_SUBMITTED": "failed",
+    "pending": "waiting",
+    "configuring": "waiting",
+    "suspended": "waiting",
+    "running": "running",
+    "completing": "running",
+    "completed": "succeeded",
+    "cancelled": "cancelled",
+    "unknown": "unknown",
+}
 
 
 def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
@@ -88,11 +111,18 @@ def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
     printed = last_outputs(place, record.id) if looked.tasks else {}
     tasks = [_shown_task(looked, task, printed.get(task)) for task in record.task_numbers]
     git = record.git or next((own.git for own in looked.tasks.values() if own.git), None)
+    state = _whole(tasks)
     return JobShown(
         job=record.id,
         number=record.number,
+        handle=str(record.number or record.id),
         name=record.name,
-        state=_whole(tasks),
+        state=state,
+        states=states_of(tasks),
+        condition=condition_of(state),
+        is_open=any(task.is_open for task in tasks),
+        is_array=record.is_array,
+        failed_tasks=sum(has_failed(task.state) for task in tasks),
         time=record.time,
         command=record.command,
         snapshot=record.snapshot,
@@ -120,6 +150,23 @@ def _whole(tasks: list[TaskShown]) -> str:
     return next((state for state in states if state != _GOOD), _GOOD)
 
 
+def states_of(tasks: Sequence[TaskShown]) -> str:
+    """`FAILED`, or of several tasks how many are in which state."""
+    if len(tasks) == 1:
+        return tasks[0].state
+    counts = Counter(task.state for task in tasks).most_common()
+    return ", ".join(f"{count} {state}" for state, count in counts)
+
+
+@lru_cache(maxsize=64)  # asked for each task of an array
+def condition_of(state: str) -> Condition:
+    """What the state comes to; an end that is neither good nor somebody's decision is a failure."""
+    if state in _CONDITIONS:
+        return _CONDITIONS[state]
+    ours, cause = state_of(state)
+    return _CONDITIONS.get(cause or ours, "failed")
+
+
 def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown:
     record, own = looked.record, looked.tasks.get(task)
     said, queued = looked.end(task), looked.queued.get(task)
@@ -137,7 +184,10 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     return TaskShown(
         task=task,
         job_id=queued.job_id if queued else said.job_id if said else own.job_id if own else None,
+        handle=name_of(record, task),
         state=state,
+        condition=condition_of(state),
+        is_open=not is_end(state),
         why=reason or why(record, task, state, own, said, is_damaged=task in looked.damaged),
         node=(queued.node if queued else "") or (ran.node if ran else said.node if said else ""),
         start=ran.start if ran else said.start if said else None,

@@ -15,7 +15,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import has_not_begun, name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import waits_for
-from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.login.jobs.look import Looked, has_failed, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.allocation import AllocationEnded
 from scratchflow.model.errors.base import ScratchflowError
@@ -100,7 +100,7 @@ def _task(looked: Looked, asked: ReadLogs, named: int | None) -> int:
     name = looked.record.number or looked.record.id
     if asked.failed:
         states = {task: looked.state(task) for task in tasks}
-        failed = [task for task, state in states.items() if is_end(state) and state != "COMPLETED"]
+        failed = [task for task, state in states.items() if has_failed(state)]
         if not failed:
             next_step = f"`scratchflow jobs show {name}` tells the state of each"
             raise JobNotReady(problem=f"no task of job {name} has failed", next_step=next_step)

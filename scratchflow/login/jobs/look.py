@@ -105,6 +105,11 @@ def is_end(state: str) -> bool:
     return state in {"NOT_SUBMITTED", "FORGOTTEN"} or state_of(state)[0] == "ended"
 
 
+def has_failed(state: str) -> bool:
+    """Whether the task is over and did not end well: those are what `--failed` means."""
+    return is_end(state) and state != "COMPLETED"
+
+
 def store_of(login: LoginHost) -> StoreDirectory:
     """Where the records of this profile's workspace are."""
     return find_place(expand(login.profile.store, login.environment), login.profile.workspace)

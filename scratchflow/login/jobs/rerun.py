@@ -11,7 +11,7 @@ from scratchflow.cluster.slurm.batch.script import sbatch_lines
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
-from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.login.jobs.submit import new_job_id, submit_record
 from scratchflow.model.errors.jobs import JobNotReady
@@ -51,8 +51,7 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
 
 
 def _failed(looked: Looked, tasks: list[int]) -> list[int]:
-    states = {task: looked.state(task) for task in tasks}
-    failed = [task for task, state in states.items() if is_end(state) and state != "COMPLETED"]
+    failed = [task for task in tasks if has_failed(looked.state(task))]
     if not failed:
         name = looked.record.number or looked.record.id
         problem = f"no task of job {name} has failed"

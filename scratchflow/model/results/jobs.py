@@ -1,11 +1,14 @@
 """Submitted jobs: `submit`, `jobs`, `logs`, `cancel`."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from scratchflow.model.job import GitState
 from scratchflow.model.results.base import Result
+
+Condition = Literal["waiting", "running", "succeeded", "failed", "cancelled", "unknown"]
+"""What a state comes to, whichever of Slurm's words it has."""
 
 
 class Frozen(Result, frozen=True):
@@ -87,8 +90,13 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
 
     task: int
     job_id: int | None
+    handle: str = ""
+    """What it is called and commands take: `41_3`, `41` where it is the only one."""
     state: str
     """In Slurm's words; besides `SUBMITTING`, `NOT_SUBMITTED` and `FORGOTTEN`."""
+    condition: Condition = "unknown"
+    is_open: bool = False
+    """It can be cancelled, and may change by itself."""
     why: str = ""
     """The same for people, with a next step, when it did not end well."""
     node: str = ""
@@ -127,9 +135,20 @@ class JobShown(msgspec.Struct, frozen=True, kw_only=True):
 
     job: str
     number: int | None
+    handle: str = ""
+    """What it is called and commands take: Slurm's number, or the id while there is none."""
     name: str
     state: str
     """Of all tasks: `RUNNING` while one runs, else the worst end."""
+    states: str = ""
+    """Of several tasks how many are in which: `2 COMPLETED, 1 FAILED`."""
+    condition: Condition = "unknown"
+    """Of `state`."""
+    is_open: bool = False
+    """At least one task can be cancelled, and may change by itself."""
+    is_array: bool = False
+    failed_tasks: int = 0
+    """How many `jobs rerun --failed` would submit."""
     time: str
     command: list[str]
     snapshot: str
@@ -169,6 +188,8 @@ class JobInspected(Result, frozen=True):
 
     job: JobShown
     task: int | None = None
+    text: str = ""
+    """What people read of it."""
 
 
 class OutputShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,6 +297,8 @@ class JobsCompared(Result, frozen=True):
     first: str
     second: str
     differences: list[JobDifference]
+    text: str = ""
+    """What people read of it."""
 
 
 class LogsShown(Result, frozen=True):

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from scratchflow.cli.verbs import parse
-from scratchflow.model.results.jobs import DebugReady
+from scratchflow.dispatch import cluster
+from scratchflow.model.results.jobs import DebugReady, JobDifference, JobInspected, JobsCompared
+from tests.unit.flows.jobs.test_code import JOB
 
 READY = DebugReady(
     job="j",
@@ -30,3 +32,32 @@ def test_after_the_shell_of_debug_the_whole_copy_is_named_for_removal(
     first, second = call.show(READY)
     assert "/scratch/debug/j-1/work/sub" in first
     assert READY.script in second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["jobs", "show", "7"], JobInspected(job=JOB)),
+        (
+            ["jobs", "diff", "7", "8"],
+            JobsCompared(
+                first="7",
+                second="8",
+                differences=[JobDifference(what="tasks", first=1, second=3)],
+            ),
+        ),
+    ],
+)
+def test_the_result_holds_what_people_read(
+    arguments: list[str],
+    found: JobInspected | JobsCompared,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(cluster, "on_login", lambda *_: found)
+    call = parse(arguments)
+    result = call.flow(lambda _: None)
+    assert isinstance(result, type(found))
+    assert result.text == "\n".join(call.show(found))
+    assert "tasks" in result.text or "job 7" in result.text

@@ -705,6 +705,7 @@ export interface JobDifference {
 export interface JobInspected {
   job: JobShown;
   task?: number | null;
+  text?: string;
 }
 
 /** A job that is old enough and stays all the same. */
@@ -739,8 +740,14 @@ export interface JobRan {
 export interface JobShown {
   job: string;
   number: number | null;
+  handle?: string;
   name: string;
   state: string;
+  states?: string;
+  condition?: "cancelled" | "failed" | "running" | "succeeded" | "unknown" | "waiting";
+  is_open?: boolean;
+  is_array?: boolean;
+  failed_tasks?: number;
   time: string;
   command: Array<string>;
   snapshot: string;
@@ -772,6 +779,7 @@ export interface JobsCompared {
   first: string;
   second: string;
   differences: Array<JobDifference>;
+  text?: string;
 }
 
 /** `jobs`: what is queued, running and done, oldest first. */
@@ -1762,7 +1770,10 @@ export interface SyncedPair {
 export interface TaskShown {
   task: number;
   job_id: number | null;
+  handle?: string;
   state: string;
+  condition?: "cancelled" | "failed" | "running" | "succeeded" | "unknown" | "waiting";
+  is_open?: boolean;
   why?: string;
   node?: string;
   start?: string | null;

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scratchflow.login.jobs.compare import compare_jobs, states_of
+from scratchflow.login.jobs.compare import compare_jobs
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.requests import CompareJobs, Submit
-from scratchflow.model.results.jobs import TaskShown
 from tests.unit.login.jobs.conftest import Cluster
 
 
@@ -43,9 +42,3 @@ def test_jobs_with_several_tasks_are_compared_as_a_whole(cluster: Cluster) -> No
     assert "param seed" not in told
     assert told["state"][0].split()[0].isdigit()
     assert not told["state"][1].split()[0].isdigit()
-
-
-def test_tasks_that_ended_differently_are_counted() -> None:
-    tasks = [TaskShown(task=n, job_id=1, state=state) for n, state in enumerate("AAB")]
-    assert states_of(tasks) == "2 A, 1 B"
-    assert states_of(tasks[2:]) == "B"

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from scratchflow.login.jobs import list as module
-from scratchflow.login.jobs.list import list_jobs, show_job, waits_for
+from scratchflow.login.jobs.list import condition_of, list_jobs, show_job, states_of, waits_for
+from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Warned
 from scratchflow.model.job import TaskRecord
-from scratchflow.model.requests import ListJobs, OneJob, Submit
+from scratchflow.model.requests import ListJobs, OneJob, RerunJob, Submit
+from scratchflow.model.results.jobs import TaskShown
 from scratchflow.store.jobs.over import read_over
 from scratchflow.store.jobs.records import job_directory, write_task
 from tests.unit.login.jobs.conftest import Cluster
@@ -217,3 +219,65 @@ def test_the_node_that_may_have_unsaved_files_of_an_ended_task_is_shown(
     write_task(cluster.desk.place, job.job, lost)
     (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
     assert (task.unsaved_on, task.lost) == ([], bool(nodes))
+
+
+def test_tasks_that_ended_differently_are_counted() -> None:
+    tasks = [TaskShown(task=n, job_id=1, state=state) for n, state in enumerate("AAB")]
+    assert states_of(tasks) == "2 A, 1 B"
+    assert states_of(tasks[2:]) == "B"
+
+
+@pytest.mark.parametrize(
+    ("state", "condition"),
+    [
+        ("PENDING", "waiting"),
+        ("SUBMITTING", "waiting"),
+        ("SUSPENDED", "waiting"),
+        ("RUNNING", "running"),
+        ("COMPLETING", "running"),
+        ("COMPLETED", "succeeded"),
+        ("CANCELLED", "cancelled"),
+        ("FAILED", "failed"),
+        ("TIMEOUT", "failed"),
+        ("OUT_OF_MEMORY", "failed"),
+        ("NODE_FAIL", "failed"),
+        ("NOT_SUBMITTED", "failed"),
+        ("FORGOTTEN", "unknown"),
+        ("UNKNOWN", "unknown"),
+        ("A_WORD_OF_A_LATER_SLURM", "unknown"),
+    ],
+)
+def test_each_state_comes_to_one_of_few_conditions(state: str, condition: str) -> None:
+    assert condition_of(state) == condition
+
+
+def test_who_shows_jobs_gets_names_conditions_and_counts_and_need_not_judge(
+    cluster: Cluster,
+) -> None:
+    run(cluster, "one", "RUNNING")
+    tasks = ({"k": 1}, {"k": 2}, {"k": 3})
+    done = submit(cluster.login, Submit(command=("true",), name="many", tasks=tasks))
+    ends = {0: 0, 1: 3}
+    for number, code in ends.items():
+        start = end = "2026-11-15T09:30:00Z"
+        own = TaskRecord(
+            task=number, job_id=1, node="n1", phase="ended", start=start, end=end, code=code
+        )
+        write_task(cluster.desk.place, done.job, own)
+    cluster.fake.jobs.clear()
+    found = {job.name: job for job in list_jobs(cluster.login, ListJobs()).jobs}
+    many = found["many"]
+    assert [task.handle for task in many.tasks] == [f"{done.number}_{n}" for n in range(3)]
+    assert [task.condition for task in many.tasks] == ["succeeded", "failed", "unknown"]
+    assert (many.handle, many.is_array, many.is_open) == (str(done.number), True, False)
+    assert many.states == "1 COMPLETED, 1 FAILED, 1 FORGOTTEN"
+    again = rerun_job(cluster.login, RerunJob(wanted=many.handle, failed=True, dry_run=True))
+    assert many.failed_tasks == again.tasks == 2
+
+
+def test_one_that_has_not_ended_is_open(cluster: Cluster) -> None:
+    run(cluster, "a", "PENDING")
+    (job,) = list_jobs(cluster.login, ListJobs()).jobs
+    assert (job.condition, job.is_open, job.is_array) == ("waiting", True, False)
+    assert job.handle == job.tasks[0].handle
+    assert (job.states, job.failed_tasks, job.tasks[0].is_open) == ("PENDING", 0, True)
