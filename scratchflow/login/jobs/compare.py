@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import name_of
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import shown_job, states_of
 from scratchflow.login.jobs.look import look_at, store_of
@@ -23,9 +24,8 @@ def compare_jobs(login: LoginHost, asked: CompareJobs) -> JobsCompared:
     tables = [
         _table(shown_job(place, one), task) for one, (_, task) in zip(looked, found, strict=True)
     ]
-    return JobsCompared(
-        first=asked.first, second=asked.second, differences=differences(tables[0], tables[1])
-    )
+    first, second = (name_of(record, task) for record, task in found)
+    return JobsCompared(first=first, second=second, differences=differences(*tables))
 
 
 def differences(first: dict[str, Any], second: dict[str, Any]) -> list[JobDifference]:

@@ -132,10 +132,10 @@ def in_words(nodes: Sequence[str]) -> str:
     return " and ".join(f"`{node}`" for node in nodes)
 
 
-def name_of(record: JobRecord, task: int) -> str:
-    """What people and `scancel` call the task."""
+def name_of(record: JobRecord, task: int | None = None) -> str:
+    """What people and `scancel` call the task, or the job as a whole."""
     number = str(record.number or record.id)
-    return f"{number}_{task}" if record.is_array else number
+    return f"{number}_{task}" if record.is_array and task is not None else number
 
 
 def _own_words(own: TaskRecord) -> str:

@@ -115,7 +115,7 @@ def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
     return JobShown(
         job=record.id,
         number=record.number,
-        handle=str(record.number or record.id),
+        handle=name_of(record),
         name=record.name,
         state=state,
         states=states_of(tasks),

@@ -15,6 +15,7 @@ def test_only_what_differs_is_told(cluster: Cluster) -> None:
     found = compare_jobs(cluster.login, wanted)
     told = {one.what: (one.first, one.second) for one in found.differences}
     assert told["param lr"] == (1, 2)
+    assert (found.first, found.second) == (f"{first.number}_0", f"{first.number}_1")
     assert not {"param seed", "snapshot", "command"} & told.keys()
 
 
@@ -28,6 +29,7 @@ def test_two_jobs_are_compared_by_snapshot_and_outcome(cluster: Cluster) -> None
     told = {one.what: (one.first, one.second) for one in found.differences}
     assert told["snapshot"] == (first.snapshot, second.snapshot)
     assert told["state"][0] == "FAILED"
+    assert (found.first, found.second) == (str(first.number), str(second.number)), "not the ids"
 
 
 def test_jobs_with_several_tasks_are_compared_as_a_whole(cluster: Cluster) -> None:
