@@ -8,6 +8,7 @@ import { guarded, type Context } from './flows/context';
 import { doctor } from './flows/doctor';
 import { fileHistory } from './flows/history';
 import { install, type Places } from './flows/install';
+import * as jobs from './flows/jobs';
 import { login } from './flows/login';
 import { menu } from './flows/menu';
 import { showNodes } from './flows/nodes';
@@ -21,6 +22,7 @@ import { openSettings } from './flows/settingsFile';
 import * as snapshots from './flows/snapshots';
 import { hop, up } from './flows/up';
 import { backup, create, restore } from './flows/workspace';
+import type { JobRef } from './format/jobText';
 import type { Row } from './views/row';
 
 type Handler = (...args: never[]) => unknown;
@@ -56,6 +58,7 @@ export function handlers(
     jupyter: guarded(context, serving.openJupyter),
     tunnel: guarded(context, serving.forwardPort),
     fileHistory: guarded(context, (given, uri?: { path: string }) => fileHistory(given, uri?.path)),
+    jobs: () => editor.execute('scratchflow.jobsView.focus'),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     login: guarded(context, (given, again?: () => Promise<void>) => login(given, again)),
     doctor: guarded(context, doctor),
@@ -66,6 +69,7 @@ export function handlers(
     log: () => editor.showLog(),
     refresh: context.reconnect,
     ...rowHandlers(context),
+    ...jobHandlers(context),
   };
 }
 
@@ -83,6 +87,38 @@ function rowHandlers(context: Context): Record<string, Handler> {
     'file.restore': onRow(context, snapshots.restoreFile),
     'file.compare': onRow(context, snapshots.compareFile),
   };
+}
+
+/** From a row's menu, or from the palette without one. */
+function jobHandlers(context: Context): Record<string, Handler> {
+  return {
+    'job.show': onJob(context, jobs.showJob),
+    'job.logs': onJob(context, jobs.followLog),
+    'job.rerun': onJob(context, jobs.rerunJob),
+    'job.rerunFailed': onJob(context, jobs.rerunFailed),
+    'job.cancel': onJobs(context, jobs.cancelJobs),
+    'job.debug': onJob(context, jobs.debugTask),
+    'job.compare': onJobs(context, jobs.compareJobs),
+    'job.copy': onJob(context, jobs.copyJob),
+  };
+}
+
+function onJob(context: Context, flow: (context: Context, ref?: JobRef) => Promise<void>): Handler {
+  return guarded(context, (given, row?: Row) => flow(given, row?.ref as JobRef | undefined));
+}
+
+/** All rows that are selected, when the menu is that of one of them. */
+function onJobs(
+  context: Context,
+  flow: (context: Context, refs: readonly JobRef[]) => Promise<void>,
+): Handler {
+  return guarded(context, (given, row?: Row, selected?: readonly Row[]) => {
+    const rows = selected ?? (row ? [row] : []);
+    return flow(
+      given,
+      rows.flatMap(({ ref }) => (ref === undefined ? [] : [ref as JobRef])),
+    );
+  });
 }
 
 type Ref = snapshots.SnapshotRef & snapshots.FileRef & serving.ServiceRef;

@@ -56,6 +56,8 @@ export interface Editor {
   runInTerminal(name: string, file: string, args: readonly string[]): void;
   /** The same until it has ended and its terminal is closed: its exit code, or nothing when it was closed before. */
   runToEnd(name: string, file: string, args: readonly string[]): Promise<number | undefined>;
+  /** What a program prints, in a terminal that stays when it has ended; closing it ends the program. Resolves at its end. */
+  showOutput(name: string, file: string, args: readonly string[]): Promise<void>;
   /** A line typed into a terminal, for the user to press Enter. */
   typeIntoTerminal(name: string, text: string): void;
   /** Puts text on the clipboard of the user's own machine. */

@@ -40,12 +40,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const screen = new Screen(context.extensionUri, cli, store);
   const refresh = () => screen.refresh();
   const nodes = () => screen.freshNodes();
+  const [jobs, refreshJobs] = [() => screen.jobs.fresh(), () => screen.jobs.refresh()];
   const reconnect = () => {
     watch.restart();
     refresh();
   };
   const flow: Context = {
-    ...{ cli, editor, store, nodes, refresh, reconnect },
+    ...{ cli, editor, store, nodes, jobs, refreshJobs, refresh, reconnect },
     ...{ locate: find, globalArgs: args },
   };
   context.subscriptions.push(

@@ -85,6 +85,10 @@ export class FakeEditor implements Editor {
     return Promise.resolve(this.exitCodes.shift());
   }
 
+  showOutput(name: string, _file: string, args: readonly string[]): Promise<void> {
+    return this.did(`output: ${name}: ${args.join(' ')}`);
+  }
+
   typeIntoTerminal(_name: string, text: string): void {
     this.seen.push(`typed: ${text}`);
   }

@@ -4,7 +4,7 @@ import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
 import { problemAction, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
-import type { AnyEvent, NodesShown, Results } from '../cli/protocol';
+import type { AnyEvent, JobsListed, NodesShown, Results } from '../cli/protocol';
 import { problemText } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
 import type { Store } from '../state/state';
@@ -19,6 +19,10 @@ export interface Context {
   readonly globalArgs: () => readonly string[];
   /** What is free now: asked anew, and shown by whatever else shows nodes. */
   readonly nodes: () => Promise<NodesShown>;
+  /** What was submitted: asked anew, and shown by the view Jobs. */
+  readonly jobs: () => Promise<JobsListed>;
+  /** Something became of a job: the view Jobs is asked for again. */
+  readonly refreshJobs: () => void;
   /** A command changed something: the lists in the side bar are asked for again. */
   readonly refresh: () => void;
   /** The CLI or its settings are others than before: everything is. */

@@ -3,8 +3,10 @@
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../editor';
+import type { Output } from '../cli/output';
 import { inSnapshot, type InSnapshot } from '../cli/snapshotFiles';
 import { opensSshHosts } from './sshHosts';
+import { showOutput } from './outputTerminal';
 import { pick } from './pick';
 import { SNAPSHOT_SCHEME, snapshotUri } from './snapshotFiles';
 import type { ReadOnlyTexts } from './texts';
@@ -12,11 +14,15 @@ import type { ReadOnlyTexts } from './texts';
 const REMOTE_SSH = ['ms-vscode-remote.remote-ssh', 'jeanp413.open-remote-ssh'];
 
 export class VsCodeEditor implements Editor {
+  private readonly outputs = new Set<Output>();
+
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.OutputChannel,
     private readonly texts: ReadOnlyTexts,
-  ) {}
+  ) {
+    context.subscriptions.push({ dispose: () => this.outputs.forEach((one) => one.stop()) });
+  }
 
   async inform(message: string, ...buttons: string[]): Promise<string | undefined> {
     return vscode.window.showInformationMessage(message, ...buttons);
@@ -88,6 +94,10 @@ export class VsCodeEditor implements Editor {
         resolve(one.exitStatus?.code);
       });
     });
+  }
+
+  showOutput(name: string, file: string, args: readonly string[]): Promise<void> {
+    return showOutput(name, file, args, this.outputs);
   }
 
   /** A terminal of the user's own machine, also in a window of another one. */

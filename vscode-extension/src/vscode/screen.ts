@@ -15,6 +15,7 @@ import { snapshotRows } from '../views/snapshots';
 import { statusBar } from '../views/statusBar';
 import { usageRows } from '../views/usage';
 import { DashboardPanel } from './dashboardPanel';
+import { JobsView } from './jobsView';
 import { RowTree } from './tree';
 
 /** Each time is a step of the job on every node. */
@@ -26,6 +27,7 @@ const ALARMS = {
 };
 
 export class Screen {
+  readonly jobs: JobsView;
   private readonly bar: vscode.StatusBarItem;
   private readonly panel: DashboardPanel;
   private readonly snapshots: Listing<SnapshotsListed>;
@@ -45,6 +47,7 @@ export class Screen {
     this.nodes = new Listing(async () => (await cli.run('nodes')).data);
     const ask = async () => (await cli.run('status', { args: ['--usage'] })).data;
     this.usage = new Aging(ask, USAGE_MS, Date.now);
+    this.jobs = new JobsView(cli, store);
     this.panel = new DashboardPanel(extension, () => this.makeDashboard());
     this.trees = {
       'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
@@ -63,7 +66,7 @@ export class Screen {
     );
     this.bar.show();
     this.redraw();
-    return vscode.Disposable.from(this.bar, ...views, this.panel);
+    return vscode.Disposable.from(this.bar, ...views, this.jobs.show(), this.panel);
   }
 
   showDashboard(): void {
@@ -73,7 +76,12 @@ export class Screen {
   /** The picture changed: redraws what depends on what changed, asks again what is out of date. */
   changed(now: Picture, before: Picture): void {
     const isKnownNow = phaseOf(now) !== 'unknown' && phaseOf(before) === 'unknown';
-    if (isKnownNow || snapshotMark(now) !== snapshotMark(before)) this.forget('snapshots');
+    if (isKnownNow || snapshotMark(now) !== snapshotMark(before)) {
+      this.forget('snapshots');
+      // `submit` takes one of what changed.
+      this.jobs.refresh();
+    }
+    this.jobs.look(now);
     if (isKnownNow || jobMark(now) !== jobMark(before)) {
       this.forget('nodes');
       this.forget('usage');
@@ -96,6 +104,7 @@ export class Screen {
     this.forget('snapshots');
     this.forget('nodes');
     this.forget('usage');
+    this.jobs.refresh();
     this.redraw();
   }
 

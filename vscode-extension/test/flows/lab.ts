@@ -22,6 +22,11 @@ export function lab(play: Play, answers: FakeEditor['answers'] = {}, status?: St
       editor.seen.push('nodes');
       return (await fake.cli.run('nodes')).data;
     },
+    jobs: async () => {
+      editor.seen.push('jobs');
+      return (await fake.cli.run('jobs')).data;
+    },
+    refreshJobs: () => void editor.seen.push('refresh jobs'),
     refresh: () => void editor.seen.push('refresh'),
     reconnect: () => void editor.seen.push('reconnect'),
   };
