@@ -146,6 +146,15 @@ export class Workbench {
     });
   }
 
+  /** A view of the side bar, by its title. */
+  pane(title: string): Locator {
+    return this.page.locator('.split-view-view .pane', {
+      has: this.page.locator(`.pane-header h3.title[title="${title}"], .pane-header .title`, {
+        hasText: new RegExp(`^${title}$`),
+      }),
+    });
+  }
+
   /** What a terminal shows. */
   get terminal(): Locator {
     return this.page.locator('.part.panel .xterm-rows');
