@@ -132,6 +132,8 @@ def _save_workspace(
             raise _NoRoomForFull from error
         raise
     note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not beside)
+    if options.purpose == "asked" and not beside:
+        _warn_if_newest_is_left_out(catalogue, base, notify)
     if not beside and _is_going(context, parent, written, options):
         _keep_newest(context, lock, notify, catalogue)  # it went while the snapshot was committed
     pruned = _prune(lock, context, notify) if options.prune else ()
@@ -139,6 +141,18 @@ def _save_workspace(
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
     taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def _warn_if_newest_is_left_out(catalogue: Catalogue, base: str | None, notify: Notifier) -> None:
+    """Tells that what was saved does not continue the newest snapshot, as when its node had an older copy."""
+    newest = catalogue.newest_readable
+    if newest is None or base is None or newest.id == base:
+        return
+    message = (
+        f"the workspace continues snapshot {base}, not {newest.id}, which was the newest and is a fork now;"
+        f" `scratchflow snapshots diff {newest.id}` shows the difference, `scratchflow restore {newest.id}` brings it back"
+    )
+    notify.warn("workspace.behind", b"", message)
 
 
 def _is_going(

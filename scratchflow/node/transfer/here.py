@@ -65,8 +65,9 @@ class Here:
             if self._known.is_another(archive):
                 blocked = is_listed or archive.id == wanted.id
                 return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
-            arrived = arrived_bytes(self._place, archive)
-            missing.append(ArchiveLacking(archive, arrived, has_arrived(self._place, archive)))
+            is_whole = has_arrived(self._place, archive)
+            arrived = archive.bytes if is_whole else arrived_bytes(self._place, archive)
+            missing.append(ArchiveLacking(archive, arrived, is_whole))
         return SnapshotLacking(wanted.id, missing)
 
     def _has(self, archive: ArchiveOf, *, in_doubt: bool) -> bool:

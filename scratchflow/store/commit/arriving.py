@@ -37,19 +37,20 @@ _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, e
 
 
 def arrived_bytes(place: StoreDirectory, archive: ArchiveOf) -> int:
-    """How much of it can be taken up again. All of it may be there and not be looked at yet: see `has_arrived`.
+    """How much of it can be taken up again of what an earlier run left half.
 
     Nothing of one whose SHA-256 nobody knows: what is there could be of another archive.
     """
-    if has_arrived(place, archive):
-        return archive.bytes
     part = _size(_part(place, archive.id)) or 0
     return part if archive.sha256 and part <= archive.bytes else 0
 
 
 def has_arrived(place: StoreDirectory, archive: ArchiveOf) -> bool:
-    """Whether it is there as a whole, compared with its SHA-256."""
-    return bool(archive.bytes) and _size(_whole(place, archive.id)) == archive.bytes
+    """Whether it is there as a whole. It is read again: it may have waited for days since it was compared."""
+    file = _whole(place, archive.id)
+    if not archive.bytes or not archive.sha256 or _size(file) != archive.bytes:
+        return False
+    return sha256_of(file) == archive.sha256
 
 
 class Arriving(msgspec.Struct, frozen=True):
@@ -97,7 +98,7 @@ def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> l
     for archive in archives:
         final, arrived = place.archive(archive.id), _whole(place, archive.id)
         with store_errors(final):
-            if archive.id in same and has_arrived(place, archive):
+            if archive.id in same and _size(arrived) == archive.bytes:
                 os.replace(arrived, final)
                 placed.append(archive.id)
             elif is_there(final):

@@ -11,6 +11,7 @@ import pytest
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace, TargetFull
+from scratchflow.model.events import Warned
 from scratchflow.node.snapshot import plan, take
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
@@ -46,6 +47,25 @@ def test_the_newest_snapshot_comes_and_the_copy_is_saved(desk: Desk) -> None:
     assert done.safety_snapshot is not None
     desk.restore(done.safety_snapshot, to=desk.scratch / "again")
     assert (desk.scratch / "again/work/notes").read_text() == "only here"
+
+
+def test_a_backup_that_does_not_continue_the_newest_snapshot_says_so(desk: Desk) -> None:
+    desk.backup()
+    scratch = desk.scratch.parent / "elsewhere"
+    workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
+    elsewhere = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
+    elsewhere.restore()
+    elsewhere.write("work/README", NEWER)
+    newest = str(elsewhere.backup().snapshot)
+    assert elsewhere.warnings == []
+    desk.write("work/notes", "only here")
+    desk.backup()
+    assert desk.warnings == ["workspace.behind"]
+    said = next(event.message for event in desk.events if isinstance(event, Warned))
+    assert f"not {newest}, which was the newest and is a fork now" in said
+    desk.write("work/notes", "and more")
+    desk.backup()
+    assert desk.warnings == ["workspace.behind"]
 
 
 def test_a_full_snapshot_that_does_not_fit_is_put_off(

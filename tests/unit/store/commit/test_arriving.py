@@ -12,7 +12,7 @@ import pytest
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import ArchiveOf
-from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes
+from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes, has_arrived
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
 from scratchflow.testing.store import make_lock
@@ -35,7 +35,16 @@ def names(place: StoreDirectory) -> list[str]:
 def test_one_that_is_whole_gets_its_name(place: StoreDirectory) -> None:
     assert Arriving(place, ARCHIVE, 0).take(iter([CONTENT[:5], b"", CONTENT[5:]])) == ARCHIVE
     assert names(place) == [f"{ID}.tar.lz4"]
-    assert arrived_bytes(place, ARCHIVE) == len(CONTENT)
+    assert has_arrived(place, ARCHIVE)
+
+
+def test_one_that_changed_while_it_waited_has_not_arrived(place: StoreDirectory) -> None:
+    Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
+    (place.arriving / f"{ID}.tar.lz4").write_bytes(CONTENT[:-1] + b"X")
+    assert not has_arrived(place, ARCHIVE)
+    assert arrived_bytes(place, ARCHIVE) == 0
+    assert Arriving(place, ARCHIVE, 0).take(iter([CONTENT])) == ARCHIVE
+    assert has_arrived(place, ARCHIVE)
 
 
 def test_a_part_is_kept_and_taken_up(place: StoreDirectory) -> None:
