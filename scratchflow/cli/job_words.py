@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
+
 from scratchflow.cli.remote_call import on_host
 from scratchflow.cli.tables import GAP, aligned
 from scratchflow.model.ages import age, shown_id, span
@@ -174,7 +176,7 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     if one.continued:
         yield f"             went on in another run {counted(one.continued, 'time')}"
     if one.parameters:
-        pairs = " ".join(f"{key}={value}" for key, value in one.parameters.items())
+        pairs = " ".join(f"{key}={_as_typed(value)}" for key, value in one.parameters.items())
         yield f"             {printable(pairs)}"
     if one.collected_files:
         size = format_size(one.collected_bytes)
@@ -288,7 +290,14 @@ def differences(first: str, second: str, found: list[JobDifference]) -> Iterator
 
 def _compared(what: str, value: object) -> str:
     """An empty parameter is not a missing one."""
-    return '""' if value == "" and what.startswith("param ") else _value(value)
+    if not what.startswith("param "):
+        return _value(value)
+    return '""' if value == "" else _value(value if value is None else _as_typed(value))
+
+
+def _as_typed(value: object) -> str:
+    """A parameter as it is written in a command, and in JSON: `true`, not as Python has it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _value(value: object) -> str:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
-from scratchflow.model.errors.jobs import SubmitCutShort
+from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import DryRun, RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
+
+_SHOWN_LETTERS = 60
 
 
 def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
@@ -25,15 +31,13 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
-        frozen = None if asked.snapshot else _frozen(cluster, dry_run=asked.dry_run)
+        has_talked = not asked.snapshot
+        frozen = _frozen(cluster, dry_run=asked.dry_run) if has_talked else None
         if frozen is not None:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
-        try:
+        what = " ".join(asked.command) or asked.script
+        with _saying_what_is_in_doubt(what, dry_run=asked.dry_run, has_talked=has_talked):
             done = cluster.on_login("submit", asked, Submitted)
-        except Interrupted as interrupted:
-            if asked.dry_run:
-                raise
-            raise SubmitCutShort(interrupted.signum) from interrupted
     return msgspec.structs.replace(done, is_current=frozen is not None)
 
 
@@ -45,13 +49,27 @@ def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
             asked = msgspec.structs.replace(asked, newest=True)
         else:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot, git=frozen.git)
-        try:
+        with _saying_what_is_in_doubt(asked.wanted, dry_run=asked.dry_run, has_talked=True):
             done = cluster.on_login("jobs rerun", asked, Submitted)
-        except Interrupted as interrupted:
-            if asked.dry_run:
-                raise
-            raise SubmitCutShort(interrupted.signum) from interrupted
     return msgspec.structs.replace(done, is_current=frozen is not None)
+
+
+@contextmanager
+def _saying_what_is_in_doubt(job: str, *, dry_run: bool, has_talked: bool) -> Iterator[None]:
+    """Cut off while the login host submits, Slurm may have the job: whoever tries again could get two.
+
+    A host with which nobody `has_talked` yet may never have been reached: then the error is told as it is.
+    """
+    try:
+        yield
+    except Interrupted as interrupted:
+        if dry_run:
+            raise
+        raise SubmitCutShort(interrupted.signum) from interrupted
+    except ConnectionLost as error:
+        if dry_run or not has_talked:
+            raise
+        raise JobInDoubt(job=job[:_SHOWN_LETTERS], reason=str(error)) from error
 
 
 def _frozen(cluster: Cluster, *, dry_run: bool) -> Frozen | None:

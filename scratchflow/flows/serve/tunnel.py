@@ -79,6 +79,8 @@ def wanted_tunnel(text: str, local_port: int, command: str) -> WantedTunnel:
     if number:
         port, local = int(number[1]), int(number[2] or local_port)
         _require_port(port, command)
+        if number[2]:
+            _require_port(local, command)
         return WantedTunnel(port=port, local_port=local, usual_port=port)
     if text.startswith("/"):
         return WantedTunnel(socket=text, local_port=local_port)
@@ -234,6 +236,18 @@ def _bound(port: int) -> socket.socket | None:
     return own
 
 
+def _is_forbidden(port: int) -> bool:
+    """Whether the system keeps it to itself, as most do with ports below 1024."""
+    with socket.socket() as own:
+        try:
+            own.bind(("127.0.0.1", port))
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+    return False
+
+
 def _ports_to_try(first: int, others: set[int]) -> Iterator[int]:
     """From the first on, then any that is free; those that led elsewhere only when there is no other."""
     near = range(first, min(first + _TRIED_PORTS, 1 << 16))
@@ -244,6 +258,8 @@ def _ports_to_try(first: int, others: set[int]) -> Iterator[int]:
 
 def _why_another(first: int, taken: int, led: FormerPort | None) -> str:
     free = None if led is None else _bound(first)
+    if _is_forbidden(first):
+        return f"port {first} of this machine is not for ordinary users; the tunnel has {taken}"
     if led is None or free is None:
         return f"port {first} of this machine is in use; the tunnel has {taken}"
     free.close()

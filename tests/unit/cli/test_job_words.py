@@ -122,6 +122,15 @@ def test_two_jobs_stand_side_by_side() -> None:
     assert list(differences("1", "2", [])) == ["they are the same"]
 
 
+def test_parameters_are_written_as_they_are_typed() -> None:
+    found = [
+        JobDifference(what="param v", first=True, second="True"),
+        JobDifference(what="param w", first=[1, None], second=0.5),
+    ]
+    lines = list(differences("1", "2", found))
+    assert [line.split()[2:] for line in lines[1:3]] == [["true", "True"], ["[1,null]", "0.5"]]
+
+
 def test_an_empty_parameter_differs_from_a_missing_one() -> None:
     found = [
         JobDifference(what="param e", first="", second=None),

@@ -11,7 +11,8 @@ from scratchflow.flows.jobs import submit as module
 from scratchflow.flows.jobs.submit import rerun_current, submit
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
-from scratchflow.model.errors.jobs import SubmitCutShort
+from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Log
 from scratchflow.model.job import GitState
 from scratchflow.model.requests import RerunJob, Submit
@@ -31,6 +32,20 @@ def test_the_job_gets_the_snapshot_that_was_just_taken(
     done = submit(cluster.caller, cluster.emit, Submit(command=("x",)))
     assert done.is_current
     assert cluster.asked[-1][1] == Submit(command=("x",), snapshot="s1", git=GIT)
+
+
+def test_a_connection_that_is_lost_meanwhile_leaves_the_job_in_doubt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = ConnectionLost(host="login", reason="it closed the connection")
+    answers = {"freeze": FROZEN, "submit": lost, "jobs rerun": lost}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    with pytest.raises(JobInDoubt, match=r"`python train\.py` is not known: no connection"):
+        submit(cluster.caller, cluster.emit, Submit(command=("python", "train.py")))
+    with pytest.raises(JobInDoubt, match="`41` is not known"):
+        rerun_current(cluster.caller, cluster.emit, RerunJob(wanted="41"))
+    with pytest.raises(ConnectionLost):
+        submit(cluster.caller, cluster.emit, Submit(command=("x",), dry_run=True))
 
 
 def test_without_a_node_the_login_host_takes_the_newest_and_that_is_told(

@@ -32,7 +32,9 @@ def test_a_port_a_socket_and_a_name_are_told_apart(
     assert wanted.name == name
 
 
-@pytest.mark.parametrize("text", ["", "a/b", "0", "70000", "80:", "-x", "a b"])
+@pytest.mark.parametrize(
+    "text", ["", "a/b", "0", "70000", "9100:70000", "9100:0", "80:", "-x", "a b"]
+)
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UsageInvalid):
         wanted_tunnel(text, 0, "c")
