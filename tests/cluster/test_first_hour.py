@@ -398,9 +398,9 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
     assert "✓ removed the agent and our notes on `login`" in text
     assert "the profile `login` in" in text
     assert "1 snapshot in ~/scratchflow/work on `login`" in text
-    assert "`ssh login 'rm -r ~/scratchflow/work'`" in text
+    assert "`ssh login 'rm -rf ~/scratchflow/work'`" in text
     assert "copies of the workspace and our notes on the scratch of node-" in text
-    assert "`rm -r /scratch/$USER/work /scratch/$USER/.scratchflow` in a job on each" in text
+    assert "`rm -rf /scratch/$USER/work /scratch/$USER/.scratchflow` in a job on each" in text
     assert "the cache in" in text
     refused = newcomer.run("status")
     assert refused.returncode == 10
@@ -453,7 +453,7 @@ def test_remove_names_the_snapshots_of_every_workspace(newcomer: Newcomer) -> No
     newcomer.cluster.login("sh", "-c", f"mkdir -p {home}/nodes; touch {manifest}")
     done = newcomer.run("setup", "--remove", "--yes")
     assert "1 snapshot in ~/scratchflow/p2 on `login`" in done.stdout
-    assert "`ssh login 'rm -r ~/scratchflow/p2'`" in done.stdout
+    assert "`ssh login 'rm -rf ~/scratchflow/p2'`" in done.stdout
 
 
 def test_a_scratch_that_the_node_does_not_have_is_told_with_what_it_has(

@@ -119,7 +119,8 @@ def _them(trace: WorkspaceTrace | None) -> str:
 
 def removal_command(login: str, path: str) -> str:
     """What to type on this machine to remove a directory of the login host, or of this machine itself."""
-    command = f"rm -r {_far_word(path)}"
+    # `-f`: without it `rm` asks about each file that is read-only, as git's objects are.
+    command = f"rm -rf {_far_word(path)}"
     return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
 
 
@@ -222,7 +223,7 @@ def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
     paths = [f"{scratch}/{name}" for name in dict.fromkeys([*names, STATE_NAME])]
     yield LeftBehind(
         what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
-        how=f"`rm -r {' '.join(map(_far_word, paths))}` in a job on each,"
+        how=f"`rm -rf {' '.join(map(_far_word, paths))}` in a job on each,"
         " or leave them to the cluster's own clean-up",
     )
 
@@ -274,7 +275,7 @@ def _here(goes: set[str]) -> Iterator[LeftBehind]:
     }
     for directory, (what, warning) in places.items():
         if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
-            command = f"rm -r {shlex.quote(str(directory))}"
+            command = f"rm -rf {shlex.quote(str(directory))}"
             yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")
 
 

@@ -103,8 +103,8 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
     removed = machine.data("profiles", "remove", "b", "--yes")
     there = "/scratch/$USER/work_b"
     assert removed["stays"] == [
-        f"1 snapshot in {store}/work_b; `rm -r {store}/work_b` removes it for good",
-        f"the workspace, in {there} of the nodes that held it; `rm -r {there}` in a job there removes it",
+        f"1 snapshot in {store}/work_b; `rm -rf {store}/work_b` removes it for good",
+        f"the workspace, in {there} of the nodes that held it; `rm -rf {there}` in a job there removes it",
         f"{alias}, which scratchflow did not write; `rm {alias}` removes it",
     ]
     assert alias.exists()
@@ -133,7 +133,7 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
     store = with_snapshot(machine.home / "my data")
     machine.data("profiles", "copy", "uni", "b", "--set", f"store={store}")
     snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
-    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", f"{store}/work_b"]
+    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-rf", f"{store}/work_b"]
 
 
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:

@@ -6,7 +6,7 @@ from scratchflow.cli.setup import _removed
 from scratchflow.model.results.setup import LeftBehind, SetupRemoved
 from scratchflow.model.wrap import Whole, broken
 
-COMMAND = "`rm -r /scratch/$USER/work /scratch/$USER/.scratchflow`"
+COMMAND = "`rm -rf /scratch/$USER/work /scratch/$USER/.scratchflow`"
 
 
 def test_no_line_about_what_is_left_breaks_inside_a_word() -> None:

@@ -73,7 +73,7 @@ def test_the_snapshots_of_every_workspace_are_counted_and_theirs_alone_removed(
     assert "gone for good" in second.how
     ssh, login, far = shlex.split(second.how.split("`")[1])
     assert (ssh, login) == ("ssh", "aws")
-    assert shlex.split(far) == ["rm", "-r", "/fsx/ada's store/p2"]
+    assert shlex.split(far) == ["rm", "-rf", "/fsx/ada's store/p2"]
 
 
 def test_what_is_another_profiles_is_named_as_that(settings: Settings) -> None:
@@ -109,8 +109,8 @@ def test_the_same_workspace_in_another_store_is_not_told_as_the_other_profiles(
     ],
 )
 def test_a_real_shell_over_there_gets_the_one_path(store: str, path: str) -> None:
-    """`rm -r /fsx/my data/work` would remove `/fsx/my`."""
-    far = shlex.split(removal_command("aws", f"{store}/work"))[-1].removeprefix("rm -r ")
+    """`rm -rf /fsx/my data/work` would remove `/fsx/my`."""
+    far = shlex.split(removal_command("aws", f"{store}/work"))[-1].removeprefix("rm -rf ")
     argv = ["sh", "-c", f"printf '<%s>' {far}"]
     environment = {"HOME": "/home/ada", "USER": "ada", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
@@ -122,7 +122,7 @@ def test_copies_and_our_notes_are_named_by_their_nodes(settings: Settings) -> No
     second = WorkspaceTrace(STORE, "p2", 2, ("n2", "n1"))
     *_, copies = left(settings, found(first, second, WorkspaceTrace(STORE, "never", 1)))
     assert copies.what.endswith("n1, n2, n3")
-    assert "`rm -r /scratch/ada/w /scratch/ada/p2 /scratch/ada/.scratchflow`" in copies.how
+    assert "`rm -rf /scratch/ada/w /scratch/ada/p2 /scratch/ada/.scratchflow`" in copies.how
 
 
 def test_copies_that_jobs_may_have_left_are_named_when_there_were_jobs(settings: Settings) -> None:
@@ -137,7 +137,7 @@ def test_what_does_not_go_with_the_agent_is_named(settings: Settings) -> None:
     entries = ("agent", "stores", "current", "store", "scratch")
     *_, notes = left(settings, found(entries=entries))
     assert notes.what == "store, scratch in ~/.local/share/scratchflow on `aws`"
-    assert "`ssh aws 'rm -r ~/.local/share/scratchflow'`" in notes.how
+    assert "`ssh aws 'rm -rf ~/.local/share/scratchflow'`" in notes.how
     (profile,) = left(settings, found(entries=entries[:3]))
     assert "profile" in profile.what
 
@@ -149,7 +149,7 @@ def test_what_is_on_this_machine_is_named_when_it_is_there(
         (place / "agent").mkdir(parents=True)
     here = left(settings, found())[1:]
     commands = [shlex.split(one.how.strip("`")) for one in here]
-    assert commands == [["rm", "-r", str(places[kind])] for kind in ("DATA", "STATE", "CACHE")]
+    assert commands == [["rm", "-rf", str(places[kind])] for kind in ("DATA", "STATE", "CACHE")]
     (places["DATA"] / "store").mkdir()
     work = left(settings, found())[1]
     assert "snapshots of profile `local`" in work.what
@@ -208,7 +208,7 @@ def test_of_all_profiles_each_is_named(settings: Settings) -> None:
 def test_what_commands_remember_on_the_cluster_is_named(settings: Settings) -> None:
     *_, notes = left(settings, Traces(has_state=True))
     assert "~/.local/state/scratchflow on `aws`" in notes.what
-    assert notes.how == "`ssh aws 'rm -r ~/.local/state/scratchflow'`"
+    assert notes.how == "`ssh aws 'rm -rf ~/.local/state/scratchflow'`"
     assert len(left(settings, Traces())) == len(left(settings, Traces(has_state=True))) - 1
 
 
@@ -240,10 +240,10 @@ def test_no_command_is_offered_that_removes_what_another_profile_has_too(
     second = msgspec.structs.replace(settings.profile, store="/fsx/second")
     snapshots, workspace = left_of_profile(settings, traces, {"second": second})
     assert "`ssh aws " in snapshots
-    assert "rm -r" not in workspace
+    assert "rm -rf" not in workspace
     assert workspace.endswith("it is also that of profile `second`")
     both = {"second": second, "third": settings.profile}
-    assert "rm -r" not in " ".join(left_of_profile(settings, traces, both))
+    assert "rm -rf" not in " ".join(left_of_profile(settings, traces, both))
 
 
 def test_of_all_profiles_the_agents_on_other_login_hosts_are_named(settings: Settings) -> None:
