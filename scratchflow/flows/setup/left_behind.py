@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
+from scratchflow.flows.setup.in_use import InUse, jobs_left, only_after
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
@@ -38,30 +39,38 @@ _SPECIAL = re.compile(r'["`\\]')
 _OTHER_NAME = re.compile(r"\$(?!(?:USER|HOME)\b|\{(?:USER|HOME)\})")
 
 
+_NOTHING = InUse()
+
+
 def left_behind(
     settings: Settings,
     traces: Traces | None,
     others: Mapping[str, Profile],
     *,
     all_profiles: bool = False,
+    in_use: InUse = _NOTHING,
 ) -> list[LeftBehind]:
-    """The profile, every workspace's snapshots, copies on scratch, notes and cache.
+    """Jobs that go on, the profile, every workspace's snapshots, copies on scratch, notes and cache.
 
     `traces` is what the cluster said; None when it could not be asked. `others` are the other
-    profiles of the file: what is theirs is named as that.
+    profiles of the file: what is theirs is named as that. No command that removes what a job of
+    `in_use` needs is shown without that job.
     """
-    found = list(_other_hosts(settings, others)) if all_profiles else []
+    login = settings.profile.login
+    found = list(jobs_left(in_use, settings.name, login, others))
+    found += _other_hosts(settings, others) if all_profiles else []
     found += _profile(settings)
     found += [_profile_named(name, settings) for name in others if all_profiles]
     if settings.profile.scheduler == "slurm" and traces is None:
-        found += _unseen_snapshots(settings)
+        found += _unseen_snapshots(settings, in_use)
     elif settings.profile.scheduler == "slurm" and traces is not None:
-        found += [*_snapshots(settings, traces, others), *_copies(settings, traces)]
-        found += _copies_of_jobs(settings, traces)
-        found += _notes_there(settings, traces)
+        found += [*_snapshots(settings, traces, others, in_use), *_copies(settings, traces, in_use)]
+        found += _copies_of_jobs(settings, traces, in_use)
+        found += _notes_there(settings, traces, in_use)
     # Where this machine is the login host itself, what goes with the agent goes here.
-    goes = _GOES_WITH_AGENT if settings.profile.login == LOCAL else set()
-    return [*found, *_ssh_backup(settings), *_here(goes), *_completion(Path.home())]
+    goes = _GOES_WITH_AGENT if login == LOCAL else set()
+    first = only_after([], in_use.numbers) if login == LOCAL else ""
+    return [*found, *_ssh_backup(settings), *_here(goes, first), *_completion(Path.home())]
 
 
 def left_of_profile(
@@ -168,24 +177,41 @@ def _ssh_backup(settings: Settings) -> Iterator[LeftBehind]:
         )
 
 
-def _unseen_snapshots(settings: Settings) -> Iterator[LeftBehind]:
+def _unseen_snapshots(settings: Settings, in_use: InUse) -> Iterator[LeftBehind]:
     profile = settings.profile
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
     yield LeftBehind(
         what=f"the snapshots in {path} on `{profile.login}`",
-        how=f"`{removal_command(profile.login, path)}`: gone for good",
+        how=f"{only_after([], in_use.numbers)}`{removal_command(profile.login, path)}`: gone for good",
     )
 
 
 def _snapshots(
-    settings: Settings, traces: Traces, others: Mapping[str, Profile]
+    settings: Settings, traces: Traces, others: Mapping[str, Profile], in_use: InUse
 ) -> Iterator[LeftBehind]:
     login = settings.profile.login
     for trace in traces.workspaces:
         yield LeftBehind(
             what=f"{_number(trace)} in {trace.path} on `{login}`{_owner(trace, settings, others)}",
-            how=f"`{removal_command(login, trace.path)}`: gone for good",
+            how=f"{_first(trace, login, others, in_use)}`{removal_command(login, trace.path)}`: gone for good",
         )
+
+
+def _first(trace: WorkspaceTrace, login: str, others: Mapping[str, Profile], in_use: InUse) -> str:
+    """Which jobs must have ended before its snapshots may go.
+
+    Where a profile of another machine saves is not known here, nor which workspace a submitted job is of.
+    """
+    place = (login, trace.store.rstrip("/"), trace.name)
+    saves = [
+        job.job_id
+        for job in in_use.held
+        if job.profile in others and _place(others[job.profile]) == place
+    ]
+    may_need = [job.job_id for job in in_use.held if job.profile not in others]
+    if trace.jobs:  # the record of a job lies there before Slurm has the job
+        may_need += [job.job_id for job in in_use.submitted]
+    return only_after(saves, may_need)
 
 
 def _number(trace: WorkspaceTrace) -> str:
@@ -213,7 +239,7 @@ def _place(profile: Profile) -> tuple[str, str, str]:
     return profile.login, profile.store.rstrip("/"), profile.workspace
 
 
-def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+def _copies(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
     """Which workspace is on which node's scratch, and our notes beside it."""
     nodes = sorted({node for trace in traces.workspaces for node in trace.nodes})
     if not nodes:
@@ -223,12 +249,12 @@ def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
     paths = [f"{scratch}/{name}" for name in dict.fromkeys([*names, STATE_NAME])]
     yield LeftBehind(
         what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
-        how=f"`rm -rf {' '.join(map(_far_word, paths))}` in a job on each,"
+        how=f"{only_after([], [job.job_id for job in in_use.held])}`rm -rf {' '.join(map(_far_word, paths))}` in a job on each,"
         " or leave them to the cluster's own clean-up",
     )
 
 
-def _copies_of_jobs(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+def _copies_of_jobs(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
     """A job removes its copy when it ends; one whose node fails cannot, and `jobs debug` does not. Only nodes know."""
     if not any(trace.jobs for trace in traces.workspaces):
         return
@@ -236,11 +262,11 @@ def _copies_of_jobs(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
     paths = [_far_word(f"{scratch}/{name}") for name in ("jobs", "debug")]
     yield LeftBehind(
         what="copies of jobs, if any: of `jobs debug`, and of jobs whose node failed, on the scratch of those nodes",
-        how=f"`rm -rf {' '.join(paths)}` in a job there, or leave them to the cluster's own clean-up",
+        how=f"{only_after([], [job.job_id for job in in_use.submitted])}`rm -rf {' '.join(paths)}` in a job there, or leave them to the cluster's own clean-up",
     )
 
 
-def _notes_there(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+def _notes_there(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
     login = settings.profile.login
     rest = [entry for entry in traces.entries if entry not in _GOES_WITH_AGENT]
     if traces.has_state and login != LOCAL:
@@ -251,11 +277,11 @@ def _notes_there(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
     if rest:
         yield LeftBehind(
             what=f"{', '.join(rest)} in {_OUR_DIRECTORY} on `{login}`",
-            how=f"`{removal_command(login, _OUR_DIRECTORY)}`: gone for good",
+            how=f"{only_after([], in_use.numbers)}`{removal_command(login, _OUR_DIRECTORY)}`: gone for good",
         )
 
 
-def _here(goes: set[str]) -> Iterator[LeftBehind]:
+def _here(goes: set[str], first: str) -> Iterator[LeftBehind]:
     """What is on this machine: the profile `local`, what commands remember, the cache."""
     import platformdirs
 
@@ -276,7 +302,7 @@ def _here(goes: set[str]) -> Iterator[LeftBehind]:
     for directory, (what, warning) in places.items():
         if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
             command = f"rm -rf {shlex.quote(str(directory))}"
-            yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")
+            yield LeftBehind(what=f"{what} in {directory}", how=f"{first}`{command}`{warning}")
 
 
 def _workspaces_in(scratch: Path) -> list[str]:

@@ -14,6 +14,7 @@ from scratchflow.agent.request import asking
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
 from scratchflow.flows.setup.asking import Asker, require_agreement
+from scratchflow.flows.setup.in_use import InUse, who_uses_agent
 from scratchflow.flows.setup.left_behind import left_behind
 from scratchflow.flows.setup.profiles import known_profiles, name_for
 from scratchflow.flows.setup.table import shown_home
@@ -27,7 +28,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
 from scratchflow.model.requests import Arguments, OpenJobs
 from scratchflow.model.results.setup import SetupRemoved
-from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.model.results.status import JobsShown
 from scratchflow.model.text import printable
 from scratchflow.reach.login import ask_once, end_shared_login, reach_login
 from scratchflow.ssh.config import include
@@ -84,7 +85,7 @@ def remove(
         )
     profiles = _other_profiles(asked, settings, environment)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
-    in_use = reached.require_released(profiles) if is_cluster else []
+    in_use = reached.require_released(profiles) if is_cluster else InUse()
     # Where nobody could be asked, there may be one.
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
     removes = _removed_in_words(settings, others, diff, has_agent=is_there and not in_use)
@@ -94,7 +95,7 @@ def remove(
     if not others.of_ssh_config:
         include.apply(plan)
         remove_files(places)
-    kept += [_kept_for_job(settings, job) for job in in_use]
+    kept += [_kept_for_job(settings, who) for who in who_uses_agent(in_use, profiles)]
     has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
     try:
         if has_agent:
@@ -103,7 +104,9 @@ def remove(
         if not others.of_login:
             end_shared_login(settings, environment)
     # Only now: what was taken away above, like our copy of the ssh config, is not left.
-    left = left_behind(settings, reached.traces, profiles, all_profiles=options.all_profiles)
+    left = left_behind(
+        settings, reached.traces, profiles, all_profiles=options.all_profiles, in_use=in_use
+    )
     return SetupRemoved(
         ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
     )
@@ -169,24 +172,24 @@ class _Reached:
         self._may_ask = may_ask
         self.traces: Traces | None = None
 
-    def require_released(self, others: Mapping[str, Profile]) -> list[AllocationShown]:
-        """Refuses while the profile holds a node; else the jobs of other profiles of this account.
+    def require_released(self, others: Mapping[str, Profile]) -> InUse:
+        """Refuses while the profile holds a node; else what else of this account needs the agent.
 
-        Their auto-backups run from the same agent. Where nobody can be asked, by us or at all,
+        The auto-backups of other profiles run from it, and submitted jobs of any profile start with it. Where nobody can be asked, by us or at all,
         there is nothing to refuse for.
         """
         with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
             with self._login() as transport:
                 with suppress(CommandTimedOut):  # a store on a server that is away
                     self.traces = look_for_traces(transport, self._stores(others))
-                ours = self._jobs(transport, OpenJobs())
-                all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
+                ours = self._jobs(transport, OpenJobs()).jobs
+                in_use = InUse.of(self._jobs(transport, OpenJobs(any_profile=True)))
             if ours:
                 node = ours[-1].node or "a place in the queue"
                 name = self._settings.name
                 raise AllocationHeld(job_id=ours[-1].job_id, node=node, profile=name)
-            return all_jobs
-        return []
+            return in_use
+        return InUse()
 
     def _stores(self, others: Mapping[str, Profile]) -> list[str]:
         """Those of every profile that uses this login host, this one's first."""
@@ -201,9 +204,9 @@ class _Reached:
     def _login(self) -> AbstractContextManager[Transport]:
         return reach_login(self._settings, self._environment, self._emit, may_ask=self._may_ask)
 
-    def _jobs(self, transport: Transport, options: OpenJobs) -> list[AllocationShown]:
+    def _jobs(self, transport: Transport, options: OpenJobs) -> JobsShown:
         answer = self._asked(transport, "jobs open", options)
-        return list(msgspec.convert(answer, JobsShown).jobs)
+        return msgspec.convert(answer, JobsShown)
 
     def _asked(self, transport: Transport, do: str, arguments: Arguments) -> dict[str, Any]:
         """What the agent says that is there; none is brought."""
@@ -274,9 +277,6 @@ def _kept_for_node(settings: Settings) -> list[str]:
     return [f"everything, while node `{found.node}` is held: {clear}"]
 
 
-def _kept_for_job(settings: Settings, job: AllocationShown) -> str:
+def _kept_for_job(settings: Settings, who: str) -> str:
     again = f"`scratchflow -p {settings.name} setup --remove`"
-    return (
-        f"{_agent(settings.profile)}: job {job.job_id} of another profile uses it;"
-        f" when that has ended, {again} removes it"
-    )
+    return f"{_agent(settings.profile)}: {who}; when no job uses it any more, {again} removes it"

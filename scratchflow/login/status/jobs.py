@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import time
 
+from scratchflow.cluster.slurm.batch.queue import queued_tasks
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.request import profile_of
+from scratchflow.cluster.slurm.states import state_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.detached_runs import detached_runs
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.requests import OpenJobs
-from scratchflow.model.results.status import AllocationShown, ElsewhereShown, JobsShown
+from scratchflow.model.results.status import (
+    AllocationShown,
+    ElsewhereShown,
+    JobsShown,
+    SubmittedOpen,
+)
 from scratchflow.model.times import iso_time
 from scratchflow.workspace.current_job import noted_job, worked_in
 
@@ -26,7 +33,23 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     jobs = [job for job in found if job.state in OPEN]
     shown = [allocation_shown(job, time.time()) for job in jobs]
     detached = detached_runs(login) if asked.detached else []
-    return JobsShown(jobs=[one for one in shown if one is not None], detached=detached)
+    others = [job for job in jobs if profile_of(job.name) != login.settings.name]
+    return JobsShown(
+        jobs=[one for one in shown if one is not None],
+        detached=detached,
+        elsewhere=elsewhere_shown(others) if asked.any_profile else [],
+        submitted=_submitted(login) if asked.any_profile else [],
+    )
+
+
+def _submitted(login: LoginHost) -> list[SubmittedOpen]:
+    """The user's submitted jobs that have not ended, oldest first; an array is one job."""
+    waits: dict[int, bool] = {}
+    for task in queued_tasks(login.slurm):
+        state, _ = state_of(task.state)
+        if state != "ended":
+            waits[task.number] = waits.get(task.number, True) and state == "pending"
+    return [SubmittedOpen(job_id=number, waits=waits[number]) for number in sorted(waits)]
 
 
 def meant_of(login: LoginHost, jobs: list[Allocation]) -> Allocation | None:

@@ -141,7 +141,7 @@ class SetupRemoved(Result, frozen=True):
 
     ssh_config_diff: str
     agent_removed: bool
-    # What stays because another profile uses it, in words.
+    # What stays because another profile or a job uses it, in words.
     kept: list[str] = []
     # What was removed, or in a dry run would be, in words.
     removes: list[str] = []

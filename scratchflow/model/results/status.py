@@ -249,9 +249,21 @@ class DetachedRun(msgspec.Struct, frozen=True):
     job_id: int
 
 
+class SubmittedOpen(msgspec.Struct, frozen=True, kw_only=True):
+    """A submitted job that waits or runs; its name in Slurm does not tell the profile."""
+
+    job_id: int
+    waits: bool
+    """None of its tasks has started."""
+
+
 class JobsShown(Result, frozen=True):
     """`jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving."""
 
     jobs: list[AllocationShown]
     detached: list[DetachedRun] = []
     """What `run --detach` has left running, when that was asked for."""
+    elsewhere: list[ElsewhereShown] = []
+    """Those of other profiles, when every profile was asked for."""
+    submitted: list[SubmittedOpen] = []
+    """Submitted jobs of every profile, when every profile was asked for."""

@@ -803,6 +803,8 @@ export interface JobsPruned {
 export interface JobsShown {
   jobs: Array<AllocationShown>;
   detached?: Array<DetachedRun>;
+  elsewhere?: Array<ElsewhereShown>;
+  submitted?: Array<SubmittedOpen>;
 }
 
 /** Something that `setup --remove` leaves, and how to remove it. */
@@ -1694,6 +1696,12 @@ export interface Submitted {
   command?: Array<string>;
   more?: Array<number>;
   dry_run?: boolean;
+}
+
+/** A submitted job that waits or runs; its name in Slurm does not tell the profile. */
+export interface SubmittedOpen {
+  job_id: number;
+  waits: boolean;
 }
 
 /** Last line when it worked. */

@@ -13,10 +13,12 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Settings
+from scratchflow.flows.setup.in_use import InUse
 from scratchflow.flows.setup.left_behind import left_behind, left_of_profile, removal_command
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
+from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
 from scratchflow.workspace.lock import LOOP_LOCK
 from scratchflow.workspace.notes import write_base
 from scratchflow.workspace.workspace import Workspace
@@ -284,3 +286,37 @@ def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
 ) -> None:
     _, snapshots, _ = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
     assert snapshots.what.startswith("13 snapshots and the records and outputs of 9 jobs in ")
+
+
+def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
+    settings: Settings,
+) -> None:
+    lab = msgspec.structs.replace(settings.profile, workspace="lab")
+    traces = found(
+        WorkspaceTrace(STORE, "lab", 2, ("n2",)),
+        WorkspaceTrace(STORE, "w", 1, ("n1",), jobs=1),
+        WorkspaceTrace(STORE, "z", 1),
+        entries=("agent", "store"),
+    )
+    held = [ElsewhereShown(profile="lab", job_id=45, state="running", node="n2")]
+    in_use = InUse(held, [SubmittedOpen(job_id=37, waits=True)])
+    shown = left_behind(settings, traces, {"lab": lab}, in_use=in_use)
+    hows = [one.how.partition("`")[0] for one in shown if "rm -rf" in one.how]
+    assert hows == [
+        "only when job 45 has ended, which saves there: ",
+        "only when job 37 has ended, which may need it: ",
+        "",
+        "only when job 45 has ended, which may need it: ",
+        "only when job 37 has ended, which may need it: ",
+        "only when jobs 45, 37 have ended, which may need it: ",
+    ]
+    free = left_behind(settings, traces, {"lab": lab})
+    assert not any("only when" in one.how for one in free)
+
+
+def test_where_a_profile_of_another_machine_saves_is_not_guessed(settings: Settings) -> None:
+    in_use = InUse([ElsewhereShown(profile="far", job_id=8, state="pending")])
+    for traces in (None, found(WorkspaceTrace(STORE, "w", 1))):
+        job, _, snapshots = left_behind(settings, traces, {}, in_use=in_use)
+        assert job.what == "job 8 of profile `far`, which waits in Slurm's queue"
+        assert snapshots.how.startswith("only when job 8 has ended, which may need it: `ssh aws ")

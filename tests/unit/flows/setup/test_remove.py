@@ -19,7 +19,12 @@ from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, UsageInvalid
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.model.results.setup import SetupRemoved
-from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.model.results.status import (
+    AllocationShown,
+    ElsewhereShown,
+    JobsShown,
+    SubmittedOpen,
+)
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -42,7 +47,8 @@ class Laptop:
         include.apply(include.plan_install(self.places))
         self.file = directory / "config.toml"
         self.ours: list[AllocationShown] = []
-        self.others: list[AllocationShown] = []
+        self.others: list[ElsewhereShown] = []
+        self.submitted: list[SubmittedOpen] = []
         self.failure: Exception | None = None
         self.uninstalled = 0
         self.traces = Traces(agents=("1.0-abc",), entries=("agent",))
@@ -78,9 +84,11 @@ class Laptop:
         yield LocalTransport()
 
     def _call(self, _: object, request: Any, *__: object, **___: object) -> Any:
-        jobs = self.others if request.arguments.get("any_profile") else self.ours
         assert request.do == "jobs open"
-        return msgspec.to_builtins(JobsShown(jobs=jobs))
+        if not request.arguments.get("any_profile"):
+            return msgspec.to_builtins(JobsShown(jobs=self.ours))
+        every = JobsShown(jobs=self.ours, elsewhere=self.others, submitted=self.submitted)
+        return msgspec.to_builtins(every)
 
     def _look(self, _: object, stores: list[str]) -> Traces:
         self.stores = stores
@@ -212,13 +220,53 @@ def test_with_all_profiles_nothing_is_kept_for_others(laptop: Laptop) -> None:
 
 def test_the_agent_stays_while_a_job_of_another_laptop_runs_from_it(laptop: Laptop) -> None:
     laptop.profiles(uni="aws")
-    laptop.others = [job(8)]
+    laptop.others = [ElsewhereShown(profile="far", job_id=8, state="running", node="n1")]
     done = laptop.remove()
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
-    assert "job 8 of another profile" in done.kept[0]
-    assert "when that has ended, `scratchflow -p uni setup --remove` removes it" in done.kept[0]
+    assert "job 8 of profile `far` uses it" in done.kept[0]
+    assert "`scratchflow -p far clear`, on a machine that has this profile, saves" in done.kept[0]
+    assert "any more, `scratchflow -p uni setup --remove` removes it" in done.kept[0]
     laptop.others = []
     assert laptop.remove().agent_removed
+
+
+def test_the_agent_stays_for_a_submitted_job_that_has_not_started(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.submitted = [SubmittedOpen(job_id=37, waits=True)]
+    asker = Answers(True)
+    done = laptop.remove(asker)
+    assert (done.agent_removed, laptop.uninstalled) == (False, 0)
+    assert not any("the agent and our notes" in line for line in (*asker.said, *done.removes))
+    (kept,) = done.kept
+    assert kept == (
+        "the agent and our notes in ~/.local/share/scratchflow on `aws`: job 37 uses it when it starts;"
+        " when no job uses it any more, `scratchflow -p uni setup --remove` removes it"
+    )
+    assert done.left[0].what == "submitted job 37, in Slurm's queue"
+    assert done.left[0].how == "`scratchflow -p uni cancel 37`, or `ssh aws scancel 37`"
+    laptop.submitted = []
+    assert laptop.remove().agent_removed
+
+
+def test_with_all_profiles_a_node_of_another_is_named_with_what_gives_it_back(
+    laptop: Laptop,
+) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    laptop.others = [ElsewhereShown(profile="lab", job_id=45, state="running", node="node-2")]
+    laptop.submitted = [SubmittedOpen(job_id=n, waits=n == 48) for n in (46, 47, 48)]
+    done = laptop.remove(all_profiles=True)
+    assert (done.agent_removed, laptop.uninstalled) == (False, 0)
+    held, waiting, running = (kept.partition("on `aws`: ")[2] for kept in done.kept)
+    assert held.startswith(
+        "job 45 of profile `lab` uses it; `scratchflow -p lab clear` saves its workspace and ends it;"
+    )
+    assert waiting.startswith("job 48 uses it when it starts;")
+    assert running.startswith("jobs 46, 47 use it;")
+    node, submitted, *_ = done.left
+    assert node.what == "job 45 of profile `lab`, on node-2"
+    assert node.how == "`scratchflow -p lab clear`: after a last backup"
+    assert submitted.what == "submitted jobs 46, 47, 48, in Slurm's queue or running"
+    assert submitted.how == "`ssh aws scancel 46 47 48`"
 
 
 def test_where_no_agent_answers_there_is_nothing_to_refuse_for(

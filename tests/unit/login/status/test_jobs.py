@@ -78,6 +78,25 @@ def test_open_jobs_are_the_profiles_or_all_of_ours_and_never_by_hand(
     assert [one.job_id for one in profile_jobs(login)] == [ours, ended]
 
 
+def test_with_every_profile_submitted_jobs_that_wait_or_run_are_told_too(
+    held: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeSlurm()
+    monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
+    login = LoginHost(held.settings, held.environment, lambda _: None)
+    fake.add(job_name("test", "abc123"))
+    other = fake.add(job_name("other", "abc125"))
+    waits = fake.add("train:20261115T093000Z-3f2a9c", state="PENDING")
+    runs = fake.add("train:20261115T093001Z-3f2a9d")
+    fake.add("train:20261115T093002Z-3f2a9e", state="COMPLETED")
+    fake.add("train:mine", state="PENDING")
+    shown = open_jobs(login, OpenJobs(any_profile=True))
+    assert [(one.job_id, one.profile) for one in shown.elsewhere] == [(other, "other")]
+    assert [(one.job_id, one.waits) for one in shown.submitted] == [(waits, True), (runs, False)]
+    plain = open_jobs(login, OpenJobs())
+    assert (plain.elsewhere, plain.submitted) == ([], [])
+
+
 def test_what_other_profiles_hold_is_seen_with_one_question(
     held: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:

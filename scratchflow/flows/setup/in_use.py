@@ -1,0 +1,99 @@
+"""Jobs that still need the agent or save into a store when `setup --remove` runs, and what to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+import msgspec
+
+from scratchflow.config.settings import LOCAL
+from scratchflow.model.profile import Profile
+from scratchflow.model.results.setup import LeftBehind
+from scratchflow.model.results.status import ElsewhereShown, JobsShown, SubmittedOpen
+
+
+class InUse(msgspec.Struct, frozen=True):
+    """Nodes that other profiles hold, and submitted jobs that wait or run."""
+
+    held: Sequence[ElsewhereShown] = ()
+    submitted: Sequence[SubmittedOpen] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.held or self.submitted)
+
+    @property
+    def numbers(self) -> list[int | None]:
+        """Of all of them."""
+        return [*(job.job_id for job in self.held), *(job.job_id for job in self.submitted)]
+
+    @staticmethod
+    def of(shown: JobsShown) -> InUse:
+        """As the login host told it."""
+        return InUse(shown.elsewhere, shown.submitted)
+
+
+def who_uses_agent(in_use: InUse, known: Container[str]) -> Iterator[str]:
+    """`known` are the profiles of this machine. One text for each held node, and one each for the submitted jobs that wait and that run."""
+    for job in in_use.held:
+        used = f"job {job.job_id} of profile `{job.profile}` uses it"
+        yield f"{used}; {_clear(job, known)} saves its workspace and ends it"
+    waiting = [job for job in in_use.submitted if job.waits]
+    running = [job for job in in_use.submitted if not job.waits]
+    if waiting:
+        starts = "it starts" if len(waiting) == 1 else "they start"
+        yield f"{_jobs(waiting)} {_use(waiting)} it when {starts}"
+    if running:
+        yield f"{_jobs(running)} {_use(running)} it"
+
+
+def jobs_left(
+    in_use: InUse, name: str, login: str, others: Mapping[str, Profile]
+) -> Iterator[LeftBehind]:
+    """The jobs themselves and how to end them."""
+    for job in in_use.held:
+        where = f", on {job.node}" if job.node else ", which waits in Slurm's queue"
+        yield LeftBehind(
+            what=f"job {job.job_id} of profile `{job.profile}`{where}",
+            how=f"{_clear(job, others)}: after a last backup",
+        )
+    if in_use.submitted:
+        numbers = " ".join(str(job.job_id) for job in in_use.submitted)
+        scancel = f"`scancel {numbers}`" if login == LOCAL else f"`ssh {login} scancel {numbers}`"
+        # The name of a submitted job does not tell its profile, and `cancel` finds those of one profile.
+        is_alone = all(profile.login != login for profile in others.values())
+        cancel = f"`scratchflow -p {name} cancel {numbers}`, or " if is_alone else ""
+        waits = all(job.waits for job in in_use.submitted)
+        state = "in Slurm's queue" if waits else "in Slurm's queue or running"
+        yield LeftBehind(
+            what=f"submitted {_jobs(in_use.submitted)}, {state}", how=f"{cancel}{scancel}"
+        )
+
+
+def _clear(job: ElsewhereShown, known: Container[str]) -> str:
+    where = "" if job.profile in known else ", on a machine that has this profile,"
+    return f"`scratchflow -p {job.profile} clear`{where}"
+
+
+def only_after(saves: Sequence[int | None], may_need: Sequence[int | None]) -> str:
+    """What stands before a command that removes data: the jobs that must have ended; empty without any."""
+    ends = [
+        f"{_numbered(jobs)} {'has' if len(jobs) == 1 else 'have'} ended, which {why}"
+        for jobs, why in (
+            (saves, f"save{'s' * (len(saves) == 1)} there"),
+            (may_need, "may need it"),
+        )
+        if jobs
+    ]
+    return f"only when {', and '.join(ends)}: " if ends else ""
+
+
+def _jobs(jobs: Sequence[SubmittedOpen]) -> str:
+    return _numbered([job.job_id for job in jobs])
+
+
+def _numbered(jobs: Sequence[int | None]) -> str:
+    return f"job{'s' * (len(jobs) > 1)} {', '.join(map(str, jobs))}"
+
+
+def _use(jobs: Sequence[SubmittedOpen]) -> str:
+    return "uses" if len(jobs) == 1 else "use"
