@@ -36,6 +36,7 @@ from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
+from scratchflow.store.jobs.outputs import keep_aside
 from scratchflow.store.jobs.records import job_directory, read_job, read_task
 
 READY = "the copy is there"
@@ -135,8 +136,9 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     outputs = job_directory(place, asked.job).outputs(asked.task, here.node)
     if is_there(copy.target):
         _save_what_was_left(copy, outputs)
-    copy.restore(here, notify)
     restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+    keep_aside(outputs, max(restarts, 1))
+    copy.restore(here, notify)
     first = read_task(place, asked.job, asked.task)
     running = msgspec.structs.replace(first, phase="running") if first else None
     mark_copy(copy.target, CopyMark(here.node, restarts, str(place.directory), record, running))

@@ -49,6 +49,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.jobs.outputs import keep_aside
 from scratchflow.store.jobs.records import (
     job_directory,
     read_job,
@@ -111,6 +112,7 @@ class _Task:
         self._was_removed = self._has_said_its_end and not not_collected
         # A task that can go on begins with what an earlier run of it has made, whyever that ended.
         self._goes_on = earlier is not None and record.continues > 0
+        self._earlier_run = earlier.restarts + 1 if earlier else 1
         self._said = TaskRecord(
             task=self.number,
             job_id=here.job_id,
@@ -148,9 +150,7 @@ class _Task:
 
     def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
         try:
-            self._save_what_was_left()
-            left_on = [node for node in self._said.left_on if node != self._here.node]
-            self._said = msgspec.structs.replace(self._said, left_on=left_on)
+            self._keep_what_earlier_runs_made()
             save_leftovers(self._here, self._place, self._target.parent, self._target.name)
             self._tell()
         except (ScratchflowError, OSError) as error:
@@ -247,6 +247,14 @@ class _Task:
             self._is_refused = True
             self._tell(continued=done, not_continued=f"Slurm did not queue it again: {refused}")
         return not refused
+
+    def _keep_what_earlier_runs_made(self) -> None:
+        """A run that starts from the snapshot again replaces no file that an earlier one has saved."""
+        self._save_what_was_left()
+        left_on = [node for node in self._said.left_on if node != self._here.node]
+        self._said = msgspec.structs.replace(self._said, left_on=left_on)
+        if not self._goes_on:
+            keep_aside(self._outputs, self._earlier_run)
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""

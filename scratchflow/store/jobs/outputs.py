@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterator
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.disk.durable import TEMP_PREFIX
+from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there
 from scratchflow.model.job import JobRecord
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
@@ -28,6 +29,20 @@ class Output(msgspec.Struct, frozen=True):
 def place_of(record: JobRecord) -> str:
     """The directory for this job's files, beneath the one that was named: two jobs never mix."""
     return f"job-{record.number or record.id}"
+
+
+def keep_aside(outputs: Path, run: int) -> bool:
+    """Moves what the earlier run of this number saved out of the way of the next one; whether there was anything.
+
+    `0` becomes `0@run-1`, `0@node-2` becomes `0@node-2.run-1`. A name that is taken stays as it is.
+    """
+    if not is_there(outputs):
+        return False
+    sign = "." if "@" in outputs.name else "@"
+    names = (outputs.with_name(f"{outputs.name}{sign}run-{number}") for number in count(run))
+    os.rename(outputs, next(name for name in names if not is_there(name)))
+    fsync_directory(outputs.parent)
+    return True
 
 
 def outputs_of_tasks(
@@ -50,7 +65,7 @@ def outputs_of_tasks(
 
 
 def _task(name: str) -> str:
-    """The number in `3` and `3@node-2`; empty for any other name."""
+    """The number in `3`, `3@node-2` and `3@run-1`; empty for any other name."""
     number = name.partition("@")[0]
     return number if number.isascii() and number.isdigit() else ""
 

@@ -67,6 +67,27 @@ def test_after_sigterm_it_saves_at_once_and_again_when_the_command_has_ended(des
     assert saved_there(desk).read_text() == "at the end"
 
 
+def test_a_further_node_of_a_job_that_starts_anew_replaces_nothing_either(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted(desk, "true")
+    target = desk.scratch / f"jobs/{JOB}-0"
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    saved_there(desk).parent.mkdir(parents=True)
+    saved_there(desk).write_text("first run")
+
+    def hear(event: Event) -> None:
+        if event == Log(level="info", message=READY):
+            (target / "work/outputs").mkdir()
+            (target / "work/outputs/x").write_text("second run")
+            signal.raise_signal(signal.SIGHUP)
+
+    run_further(desk.context, Notifier(hear), FurtherJob(job=JOB, target=str(target)))
+    aside = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.run-1")
+    assert (aside / "outputs/x").read_text() == "first run"
+    assert saved_there(desk).read_text() == "second run"
+
+
 LINE = '{{"v":1,"seq":1,"ts":"","op":"","type":"{kind}",{more}}}'
 READY_LINE = LINE.format(kind="log", more=f'"level":"info","message":"{READY}"')
 DONE = LINE.format(

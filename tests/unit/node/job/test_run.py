@@ -91,7 +91,20 @@ def test_what_a_run_that_died_has_left_is_saved_before_the_next(desk: Desk) -> N
     node = desk.context.node
     write_task(desk.place, JOB, TaskRecord(task=0, job_id=1, node=node, phase="running", start=""))
     run(desk)
-    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/half").read_text() == "precious"
+    saved = job_directory(desk.place, JOB).outputs(0, "run-1") / "outputs/half"
+    assert saved.read_text() == "precious"
+
+
+def test_a_run_that_starts_anew_replaces_nothing_that_an_earlier_one_saved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted(desk, "sh", "-c", "mkdir outputs; echo $SLURM_RESTART_COUNT > outputs/app")
+    for restarts in "012":
+        monkeypatch.setenv("SLURM_RESTART_COUNT", restarts)
+        run(desk)
+    where = job_directory(desk.place, JOB)
+    saved = [where.outputs(0, "run-1"), where.outputs(0, "run-2"), where.outputs(0)]
+    assert [(one / "outputs/app").read_text() for one in saved] == ["0\n", "1\n", "2\n"]
 
 
 def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_elsewhere(
@@ -309,7 +322,8 @@ def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> 
     submitted_again = msgspec.structs.replace(read_job(desk.place, JOB) or fail(), command=["true"])
     write_job(desk.place, submitted_again)
     run(desk)
-    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
+    saved = job_directory(desk.place, JOB).outputs(0, "run-1") / "outputs/x"
+    assert saved.read_text() == "made\n"
 
 
 @pytest.mark.parametrize("is_own", [False, True])

@@ -10,8 +10,8 @@ import pytest
 from scratchflow.disk.durable import TEMP_PREFIX
 from scratchflow.model.job import JobRecord
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.jobs.outputs import outputs_of_tasks, place_of
-from scratchflow.store.jobs.records import make_job_directory
+from scratchflow.store.jobs.outputs import keep_aside, outputs_of_tasks, place_of
+from scratchflow.store.jobs.records import job_directory, make_job_directory
 
 JOB = JobRecord(
     id="20261115T093000Z-3f2a9c",
@@ -81,3 +81,13 @@ def test_links_are_listed_as_links(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "name"), [(41, "job-41"), (None, f"job-{JOB.id}")])
 def test_each_job_has_a_directory_of_its_own(number: int | None, name: str) -> None:
     assert place_of(msgspec.structs.replace(JOB, number=number)) == name
+
+
+def test_what_an_earlier_run_saved_is_kept_under_the_number_of_that_run(tmp_path: Path) -> None:
+    place = saved(tmp_path, JOB, "0/a", "0@n2/b", "0@run-1/c")
+    where = job_directory(place, JOB.id)
+    assert keep_aside(where.outputs(0), 1)
+    assert keep_aside(where.outputs(0, "n2"), 1)
+    assert not keep_aside(where.outputs(0), 1)
+    names = [one.name for one in outputs_of_tasks(place, JOB)]
+    assert names == ["0@n2.run-1/b", "0@run-1/c", "0@run-2/a"]
