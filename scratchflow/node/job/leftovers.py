@@ -159,16 +159,17 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         if not is_ours:
             return
         is_further = here.node in task_record.further_nodes and not is_earlier
-        where = job_directory(place, job).outputs(task, here.node if is_further else "")
+        # What is in the task's own directory, the run that goes on elsewhere may replace.
+        node = here.node if is_further or is_earlier else ""
+        where = job_directory(place, job).outputs(task, node)
         work = copy / record.workspace
-        # What a later run has made of the same name stays, and so does what was saved at the task's end.
+        # What another run has left here before stays, and so does what was saved at the task's end.
         stays = is_earlier or has_said_its_end(task_record)
         found = Collector(
             work,
             where,
             record.collect,
             all_of_it=True,
-            only_newer=is_earlier,
             beside=place_for_later(place, job, task, here.node) if stays else None,
             since_ns=begun_ns(copy),
         ).collect()
@@ -177,7 +178,8 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         # A task that runs again writes its record itself; of further nodes it counts what they said.
         if is_over and read_task(place, job, task) == task_record:
             saved = _without_rest(task_record, here.node)
-            write_task(place, job, saved if is_further else _counted(saved, found, here))
+            is_beside = is_further or is_earlier
+            write_task(place, job, saved if is_beside else _counted(saved, found, here))
         remove_copy(copy)
 
 
@@ -232,7 +234,9 @@ def _save_without_record(
 
 def _without_rest(task: TaskRecord, node: str) -> TaskRecord:
     """The record after what lay on this node was saved."""
-    done = task.not_collected_of(node)
+    # What another node than those of the last run had is of an earlier one, and these lines are not about it.
+    is_of_last = node in {task.node, *task.further_nodes}
+    done = task.not_collected_of(node) if is_of_last else []
     return msgspec.structs.replace(
         task,
         not_collected=[line for line in task.not_collected if line not in done],

@@ -270,7 +270,7 @@ class _Task:
             where,
             self._record.collect,
             all_of_it=True,
-            beside=later if self._was_here_last and self._has_said_its_end else None,
+            beside=later if self._has_said_its_end or not self._was_here_last else None,
             since_ns=begun_ns(self._target),
         )
         found = left.collect()

@@ -91,7 +91,8 @@ def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
     mark_copy(left, CopyMark(desk.context.node, 0))
     (left / "work/outputs/both").write_text("first run")
     later = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
-    later = msgspec.structs.replace(later, phase=phase)
+    full = ["outputs/b: No space left on device"]
+    later = msgspec.structs.replace(later, phase=phase, not_collected=full)
     write_task(desk.place, JOB, later)
     desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
     saved = job_directory(desk.place, JOB).outputs(0) / "outputs"
@@ -99,12 +100,15 @@ def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
     (saved / "both").write_text("second run")
     os.utime(left / "work/outputs/both", (1, 1))
     sweep(desk)
-    assert (saved / "half").read_text() == "precious"
+    assert [one.name for one in saved.iterdir()] == ["both"]
     assert (saved / "both").read_text() == "second run"
+    beside = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs"
+    assert (beside / "half").read_text() == "precious"
+    assert (beside / "both").read_text() == "first run"
     assert not left.exists()
     told = read_task(desk.place, JOB, 0)
     assert told is not None
-    assert (told.phase, told.collected_files) == (phase, 2 if phase == "ended" else 0)
+    assert (told.phase, told.not_collected) == (phase, ["outputs/b: No space left on device"])
 
 
 def test_the_copy_of_a_task_that_runs_on_another_node_is_left_alone(desk: Desk, left: Path) -> None:
@@ -158,18 +162,18 @@ def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left:
     assert not left.exists()
 
 
-def test_nor_is_what_a_later_run_made_by_what_an_earlier_one_goes_on_to_write(
+def test_nor_is_what_one_earlier_run_left_on_a_node_by_what_another_left_there(
     desk: Desk, left: Path
 ) -> None:
     mark_copy(left, CopyMark(desk.context.node, 0))
     run_again = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
     write_task(desk.place, JOB, run_again)
-    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
     saved.parent.mkdir(parents=True)
-    saved.write_text("second run")
+    saved.write_text("another run")
     os.utime(saved, (1, 1))
     sweep(desk)
-    assert saved.read_text() == "second run"
+    assert saved.read_text() == "another run"
     later = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.later")
     assert (later / "outputs/half").read_text() == "precious"
 

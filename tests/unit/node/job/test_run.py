@@ -125,6 +125,22 @@ def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_
     assert (where.outputs(0, desk.context.node) / "outputs/n").read_text() == "older"
 
 
+@pytest.mark.parametrize("continues", [0, 1])
+def test_nor_anything_that_another_older_run_left_here(desk: Desk, continues: int) -> None:
+    submitted(desk, "true", continues=continues, signal="USR2@120" if continues else "")
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
+    left.mkdir(parents=True)
+    (left / "n").write_text("older")
+    where, node = job_directory(desk.place, JOB), desk.context.node
+    (where.outputs(0, node) / "outputs").mkdir(parents=True)
+    (where.outputs(0, node) / "outputs/n").write_text("oldest")
+    again = TaskRecord(task=0, job_id=1, node="another", phase="running", start="", restarts=2)
+    write_task(desk.place, JOB, again)
+    run(desk)
+    assert (where.outputs(0, node) / "outputs/n").read_text() == "oldest"
+    assert (where.outputs(0, f"{node}.later") / "outputs/n").read_text() == "older"
+
+
 def test_what_keeps_it_from_running_is_in_the_record(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
