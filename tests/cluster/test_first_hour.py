@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -454,6 +455,27 @@ def test_remove_names_the_snapshots_of_every_workspace(newcomer: Newcomer) -> No
     done = newcomer.run("setup", "--remove", "--yes")
     assert "1 snapshot in ~/scratchflow/p2 on `login`" in done.stdout
     assert "`ssh login 'rm -rf ~/scratchflow/p2'`" in done.stdout
+
+
+def test_a_submitted_job_that_waits_during_a_removal_runs_all_the_same(
+    newcomer: Newcomer, minicluster: Minicluster
+) -> None:
+    assert newcomer.run("up", "login", "--yes").returncode == 0
+    submitted = newcomer.run("submit", "--sbatch", "--hold", "--json", "--", "true")
+    number = str(json.loads(submitted.stdout.splitlines()[-1])["data"]["number"])
+    assert newcomer.run("clear").returncode == 0
+    done = newcomer.run("setup", "--remove", "--yes")
+    assert done.returncode == 0, done
+    assert f"job {number} uses it when it starts" in " ".join(done.stdout.split())
+    assert f"`ssh login scancel {number}`" in done.stdout
+    assert "removed the agent" not in done.stdout
+    minicluster.login("scontrol", "release", number)
+    asked = ["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={number}"]
+    ends = {"COMPLETED", "FAILED"}
+    retry_until(lambda: minicluster.login(*asked).stdout.strip() in ends, "the job ends")
+    assert minicluster.login(*asked).stdout.strip() == "COMPLETED"
+    again = newcomer.run("setup", "--remove", "--yes")
+    assert "✓ removed the agent and our notes on `login`" in again.stdout
 
 
 def test_a_scratch_that_the_node_does_not_have_is_told_with_what_it_has(
