@@ -162,7 +162,7 @@ class Collector:
                 elif path not in self._kept:
                     self._saved[path] = done
         for parent in sorted(parents):
-            with suppress(FileNotFoundError):  # nothing could be made in it
+            with suppress(FileNotFoundError, NotADirectoryError):  # nothing could be made in it
                 fsync_directory(parent)
         return failed
 

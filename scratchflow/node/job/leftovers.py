@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -173,10 +173,14 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
             beside=place_for_later(place, job, task, here.node) if stays else None,
             since_ns=begun_ns(copy),
         ).collect()
-        if found.failed:
-            return
         # A task that runs again writes its record itself; of further nodes it counts what they said.
-        if is_over and read_task(place, job, task) == task_record:
+        is_to_tell = is_over and read_task(place, job, task) == task_record
+        if found.failed:
+            if is_to_tell and not is_earlier:
+                counted = task_record if is_further else _counted(task_record, found, here)
+                write_task(place, job, _with_rest(counted, here.node, found.failed))
+            return
+        if is_to_tell:
             saved = _without_rest(task_record, here.node)
             is_beside = is_further or is_earlier
             write_task(place, job, saved if is_beside else _counted(saved, found, here))
@@ -230,6 +234,14 @@ def _save_without_record(
             if found.failed:
                 return
         remove_copy(copy)
+
+
+def _with_rest(task: TaskRecord, node: str, failed: Sequence[str]) -> TaskRecord:
+    """The record after some of what lay on this node was saved, and this was not."""
+    others = [line for line in task.not_collected if line not in task.not_collected_of(node)]
+    sign = f"{node}: " if node in task.further_nodes else ""
+    lines = [f"{sign}{line}" for line in failed]
+    return msgspec.structs.replace(task, not_collected=[*lines, *others])
 
 
 def _without_rest(task: TaskRecord, node: str) -> TaskRecord:

@@ -129,6 +129,49 @@ def test_what_cannot_be_saved_stays(desk: Desk, left: Path) -> None:
     assert (left / "work/outputs/half").read_text() == "precious"
 
 
+@pytest.mark.parametrize("is_further", [False, True])
+def test_what_could_be_saved_of_it_and_what_not_is_in_the_record(
+    desk: Desk, left: Path, is_further: bool
+) -> None:
+    here, other = desk.context.node, "other"
+    first, more = (other, [here]) if is_further else (here, [other])
+    sign, others = (f"{here}: ", "") if is_further else ("", f"{other}: ")
+    told = TaskRecord(
+        task=0,
+        job_id=7,
+        node=first,
+        further_nodes=more,
+        phase="ended",
+        start="",
+        code=0,
+        not_collected=[
+            f"{sign}outputs/big/x: full",
+            f"{sign}outputs/half: full",
+            f"{others}z: full",
+        ],
+    )
+    write_task(desk.place, JOB, told)
+    (left / "work/outputs/big").mkdir()
+    (left / "work/outputs/big/x").write_text("big")
+    where = job_directory(desk.place, JOB).outputs(0, here if is_further else "")
+    (where / "outputs").mkdir(parents=True)
+    (where / "outputs/big").write_text("in the way")
+    sweep(desk)
+    assert (where / "outputs/half").read_text() == "precious"
+    assert left.exists()
+    after = read_task(desk.place, JOB, 0)
+    assert after is not None
+    assert after.not_collected == [f"{sign}outputs/big/x: File exists", f"{others}z: full"]
+    assert after.collected_files == (0 if is_further else 2)
+    assert after.unsaved_on == [first, *more]
+    (where / "outputs/big").unlink()
+    sweep(desk)
+    after = read_task(desk.place, JOB, 0)
+    assert after is not None
+    assert (after.not_collected, after.unsaved_on) == ([f"{others}z: full"], [other])
+    assert not left.exists()
+
+
 def test_what_a_further_node_made_is_saved_beside_what_the_first_one_did(
     desk: Desk, left: Path
 ) -> None:
