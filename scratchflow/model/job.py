@@ -101,6 +101,9 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     collected_files: int = 0
     collected_bytes: int = 0
     collected_time: str | None = None
+    # How much of that was kept aside from the files of this run: earlier ones have made it.
+    earlier_files: int = 0
+    earlier_bytes: int = 0
     # The first of them, and what could not be saved.
     collected_paths: list[str] = []
     not_collected: list[str] = []

@@ -197,6 +197,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         parameters=record.tasks[task] if task < len(record.tasks) else {},
         collected_files=own.collected_files if own else 0,
         collected_bytes=own.collected_bytes if own else 0,
+        earlier_files=own.earlier_files if own else 0,
         collected_paths=own.collected_paths if own else [],
         not_collected=own.not_collected if own else [],
         left_out=own.left_out if own else [],

@@ -108,6 +108,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any] = {}
     collected_files: int = 0
     collected_bytes: int = 0
+    earlier_files: int = 0
+    """How many of the collected files earlier runs of a requeued task have made."""
     collected_paths: list[str] = []
     not_collected: list[str] = []
     left_out: list[str] = []

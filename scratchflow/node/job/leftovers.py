@@ -182,8 +182,11 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
             return
         if is_to_tell:
             saved = _without_rest(task_record, here.node)
-            is_beside = is_further or is_earlier
-            write_task(place, job, saved if is_beside else _counted(saved, found, here))
+            if is_earlier:
+                saved = _with_earlier(saved, found)
+            elif not is_further:
+                saved = _counted(saved, found, here)
+            write_task(place, job, saved)
         remove_copy(copy)
 
 
@@ -256,11 +259,22 @@ def _without_rest(task: TaskRecord, node: str) -> TaskRecord:
     )
 
 
+def _with_earlier(task: TaskRecord, found: Collected) -> TaskRecord:
+    """The record after what an earlier run had left was saved beside the files of the last one."""
+    return msgspec.structs.replace(
+        task,
+        collected_files=task.collected_files + found.files,
+        collected_bytes=task.collected_bytes + found.bytes,
+        earlier_files=task.earlier_files + found.files,
+        earlier_bytes=task.earlier_bytes + found.bytes,
+    )
+
+
 def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecord:
     return msgspec.structs.replace(
         task,
-        collected_files=found.files,
-        collected_bytes=found.bytes,
+        collected_files=task.earlier_files + found.files,
+        collected_bytes=task.earlier_bytes + found.bytes,
         collected_paths=list(found.paths),
         collected_time=iso_time(here.now().timestamp()),
     )

@@ -49,7 +49,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.jobs.outputs import keep_aside
+from scratchflow.store.jobs.outputs import keep_aside, outputs_of_tasks
 from scratchflow.store.jobs.records import (
     job_directory,
     read_job,
@@ -128,15 +128,15 @@ class _Task:
             left_on=earlier.unsaved_on if earlier else [],
             got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
         )
-        if (
-            earlier is not None and self._goes_on
-        ):  # what was collected counts until it is counted anew
+        if earlier is not None:  # what was collected counts until it is counted anew
             self._said = msgspec.structs.replace(
                 self._said,
                 collected_files=earlier.collected_files,
                 collected_bytes=earlier.collected_bytes,
                 collected_paths=earlier.collected_paths,
                 collected_time=earlier.collected_time,
+                earlier_files=earlier.earlier_files,
+                earlier_bytes=earlier.earlier_bytes,
             )
         # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
         self._is_saved = True
@@ -255,6 +255,15 @@ class _Task:
         self._said = msgspec.structs.replace(self._said, left_on=left_on)
         if not self._goes_on:
             keep_aside(self._outputs, self._earlier_run)
+        found = outputs_of_tasks(self._place, self._record, (self.number,))
+        aside = [one for one in found if not one.file.is_relative_to(self._outputs)]
+        self._said = msgspec.structs.replace(
+            self._said,
+            collected_files=len(found),
+            collected_bytes=sum(one.size_bytes for one in found),
+            earlier_files=len(aside),
+            earlier_bytes=sum(one.size_bytes for one in aside),
+        )
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
@@ -338,8 +347,8 @@ class _Task:
     def _count(self, found: Collected) -> None:
         self._said = msgspec.structs.replace(
             self._said,
-            collected_files=found.files,
-            collected_bytes=found.bytes,
+            collected_files=self._said.earlier_files + found.files,
+            collected_bytes=self._said.earlier_bytes + found.bytes,
             collected_paths=list(found.paths),
             not_collected=list(found.failed),
             left_out=list(found.left_out),

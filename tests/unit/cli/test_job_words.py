@@ -249,3 +249,10 @@ def test_the_way_to_run_what_failed_with_mended_code_is_told() -> None:
     assert "`--current` from the workspace as it is now" in line
     well = msgspec.structs.replace(TASK, state="COMPLETED")
     assert "--current" not in "".join(details(msgspec.structs.replace(ONE, tasks=[well]), None))
+
+
+def test_files_that_earlier_runs_made_are_told_apart() -> None:
+    task = msgspec.structs.replace(TASK, collected_files=3, collected_bytes=5, earlier_files=2)
+    text = "\n".join(details(msgspec.structs.replace(ONE, tasks=[task]), None))
+    assert "collected 3 files (5 B), 2 of them by earlier runs" in text
+    assert "outputs    3 files (5 B)" in text

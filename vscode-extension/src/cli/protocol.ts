@@ -1791,6 +1791,7 @@ export interface TaskShown {
   parameters?: Record<string, unknown>;
   collected_files?: number;
   collected_bytes?: number;
+  earlier_files?: number;
   collected_paths?: Array<string>;
   not_collected?: Array<string>;
   left_out?: Array<string>;

@@ -92,7 +92,7 @@ def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
     (left / "work/outputs/both").write_text("first run")
     later = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
     full = ["outputs/b: No space left on device"]
-    later = msgspec.structs.replace(later, phase=phase, not_collected=full)
+    later = msgspec.structs.replace(later, phase=phase, not_collected=full, collected_files=1)
     write_task(desk.place, JOB, later)
     desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
     saved = job_directory(desk.place, JOB).outputs(0) / "outputs"
@@ -109,6 +109,8 @@ def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
     told = read_task(desk.place, JOB, 0)
     assert told is not None
     assert (told.phase, told.not_collected) == (phase, ["outputs/b: No space left on device"])
+    counts = (told.collected_files, told.earlier_files)
+    assert counts == ((3, 2) if phase == "ended" else (1, 0))
 
 
 def test_the_copy_of_a_task_that_runs_on_another_node_is_left_alone(desk: Desk, left: Path) -> None:

@@ -20,6 +20,7 @@ from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import (
     job_directory,
     make_job_directory,
@@ -105,6 +106,30 @@ def test_a_run_that_starts_anew_replaces_nothing_that_an_earlier_one_saved(
     where = job_directory(desk.place, JOB)
     saved = [where.outputs(0, "run-1"), where.outputs(0, "run-2"), where.outputs(0)]
     assert [(one / "outputs/app").read_text() for one in saved] == ["0\n", "1\n", "2\n"]
+
+
+@pytest.mark.parametrize("continues", [0, 1])
+def test_what_earlier_runs_saved_counts_as_collected_from_the_start_of_the_next(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, continues: int
+) -> None:
+    signalled = "USR2@120" if continues else ""
+    script = "mkdir -p outputs; printf four > outputs/app"
+    job = submitted(desk, "sh", "-c", script, continues=continues, signal=signalled)
+    run(desk)
+    told: list[tuple[str, int, int, int]] = []
+
+    def note(place: StoreDirectory, job: str, said: TaskRecord) -> None:
+        told.append((said.phase, said.collected_files, said.collected_bytes, said.earlier_files))
+        write_task(place, job, said)
+
+    monkeypatch.setattr(module, "write_task", note)
+    write_job(desk.place, msgspec.structs.replace(job, command=["true"]))
+    run(desk)
+    earlier = 0 if continues else 1
+    assert set(told) == {(phase, 1, 4, earlier) for phase in ("restoring", "running", "ended")}
+    write_job(desk.place, job)
+    run(desk)
+    assert told[-1] == ("ended", 1 + earlier, 4 + 4 * earlier, earlier)
 
 
 def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_elsewhere(
