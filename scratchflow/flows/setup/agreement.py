@@ -21,6 +21,8 @@ from scratchflow.model.requests import Look
 from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.model.results.setup import Surveyed
 from scratchflow.model.text import closest, printable
+from scratchflow.model.time_limit import time_limit_s
+from scratchflow.model.units import format_duration
 from scratchflow.reach.login import ask_agent
 from scratchflow.ssh.config import include
 from scratchflow.ssh.transport.base import Transport
@@ -113,7 +115,7 @@ def _corrected(
     keys = [key for check in bad if (key := _key_of(check))]
     if seen.slurm_problem or not asker.can_ask or not keys:
         raise refusal(draft, bad, seen, host)
-    return _ask_value(draft, keys[0], _another(keys[0], seen), seen, asker)
+    return _ask_value(draft, keys[0], _another(keys[0], draft, seen), seen, asker)
 
 
 def refusal(
@@ -141,8 +143,10 @@ def _key_of(check: Check) -> str:
     return check.name if check.name in {"store", "scratch"} else ""
 
 
-def _another(key: str, seen: Surveyed) -> str:
-    """What would have been proposed, had nobody asked for something else."""
+def _another(key: str, draft: Draft, seen: Surveyed) -> str:
+    """What would have been proposed, had nobody asked for something else; the time for the partition that is chosen."""
+    if key == "slurm.time":
+        return time_for(draft.value("slurm.partition").value, seen.partitions).value
     proposed = propose(seen, {}, alias="", workspace="", site=site_named(GENERIC))
     return next((one.value for one in proposed if one.key == key), "")
 
@@ -150,7 +154,7 @@ def _another(key: str, seen: Surveyed) -> str:
 def _ask_value(draft: Draft, key: str, default: str, seen: Surveyed, asker: Asker) -> Draft:
     """One value, asked for until it is one that a profile may hold.
 
-    A partition that takes no jobs is refused once: who types it again may know of one that is down.
+    A partition that takes no jobs, and a time that it does not allow, is refused once: who types it again may know better.
     """
     refused = default
     while True:
@@ -166,7 +170,22 @@ def _ask_value(draft: Draft, key: str, default: str, seen: Surveyed, asker: Aske
         except ConfigBadValue as error:
             asker.tell([f"✗ {LABELS.get(key, key)}: {error.fields['problem']}"])
             continue
+        is_new = key == "slurm.time" and answer not in {default, refused}
+        if is_new and (too_long := _too_long(changed, seen)):
+            asker.tell([f"✗ {LABELS.get(key, key)}: {too_long}"])
+            refused = answer
+            continue
         return changed
+
+
+def _too_long(draft: Draft, seen: Surveyed) -> str:
+    """What is wrong with the time; empty when its partition allows it, or nobody knows what that allows."""
+    slurm = draft.settings().profile.slurm
+    limit_s = next((one.max_time_s for one in seen.partitions if one.name == slurm.partition), None)
+    asked_s = time_limit_s(slurm.time)
+    if limit_s is None or asked_s is None or asked_s <= limit_s:
+        return ""
+    return f"`{printable(slurm.partition)}` allows {format_duration(limit_s)} at most"
 
 
 def _unknown_partition(answer: str, seen: Surveyed) -> str:

@@ -151,6 +151,19 @@ def test_a_partition_that_the_cluster_does_not_have_is_asked_for_again_at_once(
     assert "no partition `zzz` takes jobs; there are debug" in said
 
 
+def test_a_time_that_the_chosen_partition_does_not_allow_is_asked_for_again_at_once(
+    draft: Draft,
+) -> None:
+    person = Person("debug", "5h", "", "", "", "", "", "")
+    changed = _ask_each(draft, cluster(), person)
+    assert changed.value("slurm.time").value == "00:10:00"
+    assert "✗ time: `debug` allows 10m at most" in person.asked
+    in_gpu = draft.with_value("slurm.partition", "gpu")
+    again = Person("")
+    _corrected(in_gpu, [TIME], cluster(), "login", again)
+    assert "time [08:00:00]" in again.asked
+
+
 def test_a_partition_that_is_typed_again_is_taken_all_the_same(draft: Draft) -> None:
     person = Person("night", "night", "", "", "", "", "")
     assert _ask_each(draft, cluster(), person).value("slurm.partition").value == "night"
