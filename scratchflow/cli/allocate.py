@@ -51,7 +51,9 @@ def shown(got: Allocated) -> Iterator[str]:
     until = f", {until_words(got.end_time)}" if got.end_time else ""
     again = " (held already)" if got.reused else ""
     yield f"node `{printable(got.node)}`{job}{until}{again}"
-    if got.warm:
+    if got.warm and got.newest:
+        yield f"its scratch holds an older copy, of snapshot {named(got.warm)}; `scratchflow up` brings the newest, {named(got.newest)}"
+    elif got.warm:
         yield f"it is warm: its scratch holds snapshot {named(got.warm)}"
     if got.alias:
         yield f"`ssh {got.alias}` leads there"

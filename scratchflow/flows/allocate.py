@@ -41,6 +41,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         alias=settings.profile.alias if has_alias(settings) else None,
         reused=held.reused,
         warm=held.warm,
+        newest=held.newest,
         command=held.command,
         dry_run=request.dry_run,
         nodes=[held.node, *(one.node for one in held.others)] if held.node else [],

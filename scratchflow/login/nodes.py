@@ -19,6 +19,7 @@ from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
+from scratchflow.store.catalogue import newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
@@ -83,6 +84,19 @@ def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, 
         return {record.node: record.snapshot for record in kept}
     except StoreUnusable:
         return {}
+
+
+def newest_not(snapshot: str | None, settings: Settings, environment: Mapping[str, str]) -> str:
+    """The newest snapshot, when a node's copy is of another one; empty when it is of that, or nobody knows."""
+    profile = settings.profile
+    try:
+        place = find_place(expand(profile.store, environment), profile.workspace)
+        if snapshot in {None, newest_listed(place)}:
+            return ""
+        newest = read_catalogue(place).newest_readable  # the last in the listing may be a fork
+    except StoreUnusable:
+        return ""
+    return newest.id if newest and newest.id != snapshot else ""
 
 
 def _row(node: Node, warm: Mapping[str, str]) -> NodeRow:

@@ -20,7 +20,7 @@ from scratchflow.cluster.tmux.window import NodeShell, show_node
 from scratchflow.login.hold.ask import Ask
 from scratchflow.login.hold.waiting import submission
 from scratchflow.login.host import LoginHost
-from scratchflow.login.nodes import warm_nodes
+from scratchflow.login.nodes import newest_not, warm_nodes
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors.allocation import (
     AllocationElsewhere,
@@ -174,6 +174,7 @@ def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHel
         end_time=iso_time(got.end_time),
         reused=reused,
         warm=warm.get(node),
+        newest=newest_not(warm.get(node), login.settings, login.environment),
         user=login.user,
         host_keys=host_keys,
         session=_show(login, got, reused=reused),

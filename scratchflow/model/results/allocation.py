@@ -63,6 +63,8 @@ class NodeHeld(Result, frozen=True):
     dry_run: bool = False
     others: list[OtherNode] = []
     """The further nodes of the same job."""
+    newest: str = ""
+    """The newest snapshot, when `warm` is an older one."""
 
 
 class Allocated(Result, frozen=True):
@@ -82,6 +84,8 @@ class Allocated(Result, frozen=True):
     dry_run: bool = False
     nodes: list[str] = []
     """All nodes of the job; `node` is the first, the alias with `-2` leads to the second."""
+    newest: str = ""
+    """The newest snapshot, when `warm` is an older one."""
 
 
 class NodeReleased(Result, frozen=True):

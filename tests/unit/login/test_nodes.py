@@ -9,7 +9,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.nodes import gpu_types, show_nodes, warm_nodes
+from scratchflow.login.nodes import gpu_types, newest_not, show_nodes, warm_nodes
 from scratchflow.model.allocation import GpuCount, Node
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.slurm import SlurmUnreachable
@@ -76,6 +76,19 @@ def test_a_copy_that_went_with_its_job_makes_no_node_warm(held: Login) -> None:
     assert NODE in warm_nodes(held.settings, held.environment)
     record_node(place, msgspec.structs.replace(record, goes_with_job=True))
     assert NODE not in warm_nodes(held.settings, held.environment)
+
+
+def test_a_copy_of_another_snapshot_than_the_newest_is_told_apart(held: Login) -> None:
+    desk = held.desk
+    first = desk.ids[-1]
+    assert newest_not(first, held.settings, held.environment) == ""
+    desk.write("work/more", "later")
+    newest = str(desk.backup().snapshot)
+    assert newest_not(first, held.settings, held.environment) == newest
+    desk.write("work/more", "beside it")
+    desk.backup(beside=True, purpose="auto")
+    assert newest_not(newest, held.settings, held.environment) == ""
+    assert newest_not(None, held.settings, held.environment) == ""
 
 
 def with_gpus(name: str, partition: str, *gpus: GpuCount) -> Node:

@@ -183,6 +183,7 @@ export interface Allocated {
   command?: string;
   dry_run?: boolean;
   nodes?: Array<string>;
+  newest?: string;
 }
 
 /** The allocation in `status`. */
@@ -940,6 +941,7 @@ export interface NodeHeld {
   command?: string;
   dry_run?: boolean;
   others?: Array<OtherNode>;
+  newest?: string;
 }
 
 /** `release`: what the login host gave back. */
