@@ -83,6 +83,21 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield "there was no allocation"
     if cleared.parked:
         yield "the ssh alias is parked; `scratchflow up` starts again"
+    yield from _what_stays(cleared)
+
+
+def _what_stays(cleared: Cleared) -> Iterator[str]:
+    """What else of the user's is on the cluster: whoever wants to free everything has to know."""
+    for one in cleared.elsewhere:
+        does = f"holds `{one.node}`" if one.node else "waits for a node"
+        command = f"`scratchflow -p {one.profile} clear`"
+        yield printable(
+            f"profile `{one.profile}` still {does}, job {one.job_id}; {command} ends that"
+        )
+    if cleared.submitted:
+        numbers = [one.job_id for one in cleared.submitted]
+        go = "goes on" if len(numbers) == 1 else "go on"
+        yield f"submitted {_jobs(numbers)} {go}; `scratchflow jobs` lists them"
 
 
 def _withdrawn(cleared: Cleared) -> str:

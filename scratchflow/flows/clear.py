@@ -64,7 +64,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         return _withdraw(cluster, options)
     if cluster.settings.profile.scheduler == "none":
         return _clear_here(cluster, options)
-    shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
+    shown = cluster.on_login("jobs open", OpenJobs(detached=True, others_too=True), JobsShown)
     jobs = shown.jobs
     # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
     tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
@@ -107,6 +107,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         unsaved_beside=sum(copy.saved.unsaved for copy in taken if copy.beside),
         unsaved_paths=[path for copy in taken for path in copy.saved.unsaved_paths],
         goes_with_job=any(copy.saved.goes_with_job for copy in taken),
+        elsewhere=shown.elsewhere,
+        submitted=shown.submitted,
     )
 
 

@@ -80,6 +80,8 @@ class OpenJobs(Arguments, frozen=True):
     any_profile: bool = False
     # Also what `run --detach` has left running in them.
     detached: bool = False
+    # Beside the profile's own, what other profiles hold, and submitted jobs.
+    others_too: bool = False
 
 
 class DryRun(Arguments, frozen=True):

@@ -29,16 +29,18 @@ JobsSeen = tuple[list[Allocation], list[Allocation]]
 
 def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
-    found = our_jobs(login.slurm) if asked.any_profile else profile_jobs(login)
+    looks_further = asked.any_profile or asked.others_too
+    found = our_jobs(login.slurm) if looks_further else profile_jobs(login)
     jobs = [job for job in found if job.state in OPEN]
-    shown = [allocation_shown(job, time.time()) for job in jobs]
-    detached = detached_runs(login) if asked.detached else []
     others = [job for job in jobs if profile_of(job.name) != login.settings.name]
+    listed = jobs if asked.any_profile else [job for job in jobs if job not in others]
+    shown = [allocation_shown(job, time.time()) for job in listed]
+    detached = detached_runs(login) if asked.detached else []
     return JobsShown(
         jobs=[one for one in shown if one is not None],
         detached=detached,
-        elsewhere=elsewhere_shown(others) if asked.any_profile else [],
-        submitted=_submitted(login) if asked.any_profile else [],
+        elsewhere=elsewhere_shown(others) if looks_further else [],
+        submitted=_submitted(login) if looks_further else [],
     )
 
 

@@ -4,6 +4,7 @@ import msgspec
 
 from scratchflow.model.allocation import Node
 from scratchflow.model.results.base import Result
+from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
 
 
 class NodeRow(Node, frozen=True):
@@ -129,6 +130,10 @@ class Cleared(Result, frozen=True):
     goes_with_job: bool = False
     pending: bool = False
     """Only requests that waited for a node were withdrawn; a node that is held stays."""
+    elsewhere: list[ElsewhereShown] = []
+    """What other profiles hold or wait for on the same cluster, which stays."""
+    submitted: list[SubmittedOpen] = []
+    """Submitted jobs of every profile that wait or run, which go on."""
 
 
 class Hopped(Result, frozen=True):

@@ -7,6 +7,7 @@ import pytest
 
 from scratchflow.cli.clear import _shown
 from scratchflow.model.results.allocation import Cleared
+from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
 from scratchflow.testing.store import make_id
 
 
@@ -32,6 +33,19 @@ from scratchflow.testing.store import make_id
 )
 def test_every_job_that_was_given_back_is_named(cleared: Cleared, line: str) -> None:
     assert line in list(_shown(cleared))
+
+
+def test_what_else_of_the_users_stays_on_the_cluster_is_named() -> None:
+    held = ElsewhereShown(profile="gpu", job_id=15, state="running", node="node-2")
+    waits = ElsewhereShown(profile="two", job_id=16, state="pending")
+    jobs = [SubmittedOpen(job_id=29, waits=False), SubmittedOpen(job_id=30, waits=True)]
+    cleared = Cleared(job_id=7, snapshot=None, released=True, job_ids=[7])
+    cleared = msgspec.structs.replace(cleared, elsewhere=[held, waits], submitted=jobs)
+    assert list(_shown(cleared))[1:] == [
+        "profile `gpu` still holds `node-2`, job 15; `scratchflow -p gpu clear` ends that",
+        "profile `two` still waits for a node, job 16; `scratchflow -p two clear` ends that",
+        "submitted jobs 29, 30 go on; `scratchflow jobs` lists them",
+    ]
 
 
 def test_a_job_that_only_waited_is_told_as_withdrawn() -> None:

@@ -357,6 +357,8 @@ export interface Cleared {
   unsaved_beside?: number;
   goes_with_job?: boolean;
   pending?: boolean;
+  elsewhere?: Array<ElsewhereShown>;
+  submitted?: Array<SubmittedOpen>;
 }
 
 /** `setup`: what was written where, and whether it works. */

@@ -84,7 +84,7 @@ def test_with_every_profile_submitted_jobs_that_wait_or_run_are_told_too(
     fake = FakeSlurm()
     monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
     login = LoginHost(held.settings, held.environment, lambda _: None)
-    fake.add(job_name("test", "abc123"))
+    ours = fake.add(job_name("test", "abc123"))
     other = fake.add(job_name("other", "abc125"))
     waits = fake.add("train:20261115T093000Z-3f2a9c", state="PENDING")
     runs = fake.add("train:20261115T093001Z-3f2a9d")
@@ -93,6 +93,12 @@ def test_with_every_profile_submitted_jobs_that_wait_or_run_are_told_too(
     shown = open_jobs(login, OpenJobs(any_profile=True))
     assert [(one.job_id, one.profile) for one in shown.elsewhere] == [(other, "other")]
     assert [(one.job_id, one.waits) for one in shown.submitted] == [(waits, True), (runs, False)]
+    both = open_jobs(login, OpenJobs(others_too=True))
+    assert ([one.job_id for one in both.jobs], both.elsewhere, both.submitted) == (
+        [ours],
+        shown.elsewhere,
+        shown.submitted,
+    )
     plain = open_jobs(login, OpenJobs())
     assert (plain.elsewhere, plain.submitted) == ([], [])
 
