@@ -238,11 +238,12 @@ def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
 
 
 def _other(other: OtherShown) -> str:
-    base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
+    who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
     if other.snapshot and other.newer:
         newer = f"the store has a newer one, {shown_id(other.newer)}"
-        base = f": an older copy, from snapshot {shown_id(other.snapshot)}; {newer}"
-    who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
+        old = f"an older copy, from snapshot {shown_id(other.snapshot)}"
+        return f"{other.path}: {old}; {newer}; {who} saves what is changed in the old one"
+    base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
     return f"{other.path}{base}; {who} saves it"
 
 
