@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 from collections.abc import Sequence
 
 from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
@@ -112,6 +111,8 @@ def rest_of(own: TaskRecord | None) -> str:
     what = "what is not saved is still" if own.not_collected else "what it made last may still be"
     where = f"{what} on {in_words(own.unsaved_on)}"
     if any(one.endswith(f": {os.strerror(errno.EACCES)}") for one in own.not_collected):
+        import shlex  # few jobs have such files
+
         first = _submit_on(own.unsaved_on[0], f"chmod -R u+rwX {shlex.quote(own.directory)}")
         return f"{where}, and cannot all be read: {first} changes that; then {brings_home(own.unsaved_on)}"
     return f"{where}; {brings_home(own.unsaved_on)}"
