@@ -161,6 +161,10 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
     there = read_tunnel(profile, wanted.name)
     if there is not None and wanted.local_port in {0, there.local_port}:
         return TunnelOpened(tunnel=shown_tunnel(there), changed=False)
+    if there is not None and not _is_free(wanted.local_port):
+        message = f"port {wanted.local_port} of this machine cannot be taken; the tunnel stays at {there.url}/"
+        emit(Log(level="info", message=message))
+        return TunnelOpened(tunnel=shown_tunnel(there), changed=False)
     emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
     read_tunnels(profile)  # notes the ports of those that were killed
     others = ports_of_others(profile, wanted.name, time.time())
@@ -234,6 +238,14 @@ def _bound(port: int) -> socket.socket | None:
         own.close()
         return None
     return own
+
+
+def _is_free(port: int) -> bool:
+    found = _bound(port)
+    if found is None:
+        return False
+    found.close()
+    return True
 
 
 def _is_forbidden(port: int) -> bool:

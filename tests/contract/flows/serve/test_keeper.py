@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 from typing import Any
 
 import pytest
@@ -146,3 +147,19 @@ def test_an_address_that_moves_is_told_and_its_port_is_given_to_no_other_server(
     assert page(moved).endswith(b"hello")
     other = port_of(machine.serve("--name", "b")["url"])
     assert other not in {first, moved}
+
+
+def test_a_tunnel_stays_where_it_is_when_the_port_that_is_asked_for_is_taken(
+    machine: Machine,
+) -> None:
+    first = port_of(machine.serve("--name", "a")["url"])
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        lines = machine.lines("tunnel", "a", "--port", str(port))
+    assert lines[-1]["data"]["tunnel"]["local_port"] == first
+    assert any(
+        f"port {port} of this machine cannot be taken" in one.get("message", "") for one in lines
+    )
+    assert page(first).endswith(b"hello")
