@@ -30,6 +30,19 @@ class PieceReader:
             count -= len(piece)
             yield piece
 
+    def peek(self, count: int) -> memoryview | None:
+        """The next `count` bytes as one, which stay to be read; None when there are not so many.
+
+        What lies in two pieces is copied: for a few bytes.
+        """
+        while len(self._rest) < count:
+            rest = bytes(self._rest)  # a piece holds until the next one is asked for
+            piece = next(self._pieces, b"")
+            self._rest = memoryview(b"".join((rest, piece)) if rest else piece)
+            if not piece:
+                return None
+        return self._rest[:count]
+
     def skip(self, count: int) -> None:
         """Passes over bytes."""
         for _ in self.pieces(count):

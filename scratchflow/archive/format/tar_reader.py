@@ -53,14 +53,21 @@ class Member(msgspec.Struct):
     xattrs: dict[bytes, bytes] = msgspec.field(default_factory=dict)
 
 
-def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member]:
+def read_members(
+    stream: PieceReader,
+    odd: Odd | None = None,
+    pass_over: Callable[[PieceReader], None] = lambda _: None,
+) -> Iterator[Member]:
     """Every member; whoever takes one reads its `stored` bytes, the rest is passed over here.
 
     Malformed says why the stream is no tar stream. Without `odd`, oddities are Malformed too.
+    `pass_over` is called before each member that no global header speaks of, and may read whole ones itself.
     """
     global_records: dict[bytes, bytes] = {}
     warn = odd or _strict
     while True:
+        if not global_records:
+            pass_over(stream)
         extra = _Extra(dict(global_records))
         if stream.at_end() and stream.position:
             warn(
@@ -112,9 +119,9 @@ def _next_header(stream: PieceReader) -> bytes | None:
         return None
     stated = _number(header[148:156])
     plain = header[:148] + b" " * 8 + header[156:]
+    found = sum(plain)
     # Some very old tars summed signed bytes.
-    signed = sum(plain) - 256 * sum(1 for byte in plain if byte > 127)
-    if stated not in {sum(plain), signed}:
+    if stated != found and stated != found - 256 * sum(1 for byte in plain if byte > 127):
         raise Malformed("a header does not match its checksum")
     return header
 

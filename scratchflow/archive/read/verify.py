@@ -27,6 +27,7 @@ from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
 from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
+from scratchflow.archive.read.plain_members import PlainMembers
 from scratchflow.archive.read.reader import (
     OpenArchive,
     open_index,
@@ -162,10 +163,13 @@ class _Check:
         """Walks the tar stream beside the index."""
         number = next(n for n, archive in enumerate(index.archives) if archive.id == index.id)
         checker = _MemberChecker(index, number)
+        plain = PlainMembers(index, number)
         frames = self._frames(index.archives[number])
         try:
             stream = PieceReader(frames)
-            for member in read_members(stream):
+            for member in read_members(
+                stream, pass_over=lambda stream: checker.take_right(plain.take(stream))
+            ):
                 checker.check(member, stream)
             rest = stream.read(len(END_OF_ARCHIVE) // 2)  # the first block ended the loop
             if any(rest) or not stream.at_end():
@@ -275,6 +279,13 @@ class _MemberChecker:
         # Files that are wrong, unless their path is there once more further on, as in an archive
         # that was appended to.
         self.superseded: dict[int, str] = {}
+
+    def take_right(self, entries: Iterator[int]) -> None:
+        """Files whose members are as they should be."""
+        for entry in entries:
+            self.members += 1
+            self.seen[entry] = 1
+            self.superseded.pop(entry, None)
 
     def check(self, member: Member, stream: PieceReader) -> None:
         self.members += 1

@@ -51,3 +51,15 @@ def test_an_error_of_the_stream_passes_through() -> None:
     assert reader.read(3) == b"abc"
     with pytest.raises(Malformed, match="checksum"):
         reader.drain()
+
+
+def test_peek_shows_what_stays_to_be_read() -> None:
+    stream = PieceReader([b"ab", b"", b"cde", b"f"])
+    assert bytes(stream.peek(1) or b"") == b"a"
+    assert stream.position == 0
+    stream.skip(1)
+    assert bytes(stream.peek(1) or b"") == b"b"
+    assert stream.peek(7) is None
+    assert stream.read(5) == b"bcdef"
+    assert stream.at_end()
+    assert stream.peek(1) is None

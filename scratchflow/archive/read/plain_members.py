@@ -1,0 +1,94 @@
+"""Members of a tar stream that are just as the index says, told at once and in a third of the time.
+
+Most members are small files without anything special. What header such a one must have follows
+from the index; when the stream has these very bytes, and content with the right digest, there is
+nothing to take apart. Everything else is left to whoever takes members apart and can say what is
+wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from scratchflow.archive.files.digest import digest_of_bytes
+from scratchflow.archive.format.container import BLOCK_BYTES
+from scratchflow.archive.format.stream import PieceReader
+from scratchflow.archive.format.tar_headers import BLOCK, padding, plain_file_header
+from scratchflow.archive.tree.index import DIGEST_BYTES, Index
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+
+_SECOND_NS = 1_000_000_000
+_OWNER = slice(108, 124)  # of a header; an index knows no owner
+_NEVER = 1 << 64  # a position behind the end of any stream
+
+
+class PlainMembers:
+    """The small files of an archive in the order of its members."""
+
+    def __init__(self, index: Index, number: int) -> None:
+        self._index = index
+        self._coming = _small_files(index, number)
+        self._entry, self._path, self._position = -1, b"", -1
+        self._go_on()
+
+    def take(self, stream: PieceReader) -> Iterator[int]:
+        """Passes over members that are as they should be, and yields their entries; ends before any other one."""
+        index = self._index
+        while self._position <= stream.position:
+            if self._position == stream.position:
+                size = index.size[self._entry]
+                member = stream.peek(BLOCK + size)
+                if member is None or not self._is_right(member):
+                    return
+                stream.skip(BLOCK + size + padding(size))
+                yield self._entry
+            self._go_on()
+
+    def _is_right(self, member: memoryview) -> bool:
+        index, entry = self._index, self._entry
+        header = bytes(member[:BLOCK])
+        expected = plain_file_header(
+            self._path,
+            index.mode[entry],
+            index.mtime_ns[entry] // _SECOND_NS,
+            index.size[entry],
+            _owner(header[_OWNER]),
+        )
+        at = entry * DIGEST_BYTES
+        digest = digest_of_bytes(member[BLOCK:], index.seed)
+        return header == expected and digest == index.digest[at : at + DIGEST_BYTES]
+
+    def _go_on(self) -> None:
+        self._entry, self._path = next(self._coming, (-1, b""))
+        content = self._index.position[self._entry] if self._entry >= 0 else _NEVER
+        self._position = content - BLOCK
+
+
+def _small_files(index: Index, number: int) -> Iterator[tuple[int, bytes]]:
+    """Those with content of their own in this archive, and their paths."""
+    chosen = bytearray(len(index))
+    size, mode = index.size, index.mode
+    for entry, archive in enumerate(index.archive):
+        if archive == number and size[entry] <= BLOCK_BYTES - BLOCK:
+            chosen[entry] = mode[entry] & KIND_MASK == REGULAR
+    for special in (index.hardlinks, index.sparse, index.chunks):
+        for entry in special:
+            chosen[entry] = 0
+    return ((entry, path) for entry, _, path, _ in index.in_tar_order(chosen))
+
+
+@lru_cache(maxsize=256)
+def _owner(fields: bytes) -> tuple[int, int]:
+    """User and group as a header has them; something else than they are when they cannot be read."""
+    try:
+        user, group = (_identity(fields[at : at + 8]) for at in (0, 8))
+    except ValueError:
+        return -1, -1
+    return user, group
+
+
+def _identity(field: bytes) -> int:
+    if field[0] == 0x80:  # base 256
+        return int.from_bytes(field[1:], "big")
+    return int(field.rstrip(b"\0"), 8)
