@@ -11,6 +11,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,9 +47,10 @@ def shell(script: str, *arguments: object) -> Sample:
 
 @dataclass
 class Bench:
-    """One tree, one directory for everybody's output, and what was measured."""
+    """One tree, one directory for everybody's archives, and what was measured."""
 
     root: Path
+    stores: Path
     samples: dict[tuple[str, str], list[Sample]] = field(default_factory=dict)
 
     @property
@@ -59,10 +62,14 @@ class Bench:
         return self.scratch / "work"
 
     def out(self, name: str) -> Path:
-        return self.root / "out" / name
+        """An archive or a repository: on the file system that is measured."""
+        return self.stores / name
 
-    def fresh(self, name: str) -> Path:
-        path = self.out(name)
+    def here(self, name: str) -> Path:
+        """A cache, or a place to restore to: beside the tree, wherever the archives are."""
+        return self.root / "here" / name
+
+    def fresh(self, path: Path) -> Path:
         self.put_away(path)
         path.mkdir(parents=True)
         return path
@@ -74,7 +81,8 @@ class Bench:
         journal looks for names that were not used a moment ago): whoever comes next would pay.
         """
         if path.exists():
-            trash = self.root / "trash"
+            on_stores = path.is_relative_to(self.stores)
+            trash = (self.stores if on_stores else self.root) / "trash"
             trash.mkdir(exist_ok=True)
             path.rename(trash / str(time.monotonic_ns()))
 
@@ -126,7 +134,7 @@ BORG = {
 
 
 def restic(bench: Bench, *arguments: str) -> Sample:
-    cache = str(bench.out("restic-cache"))
+    cache = str(bench.here("restic-cache"))
     base = ["restic", "-q", "-r", str(bench.out("restic")), "--cache-dir", cache]
     return run([*base, *arguments], RESTIC)
 
@@ -134,7 +142,7 @@ def restic(bench: Bench, *arguments: str) -> Sample:
 def borg_create(bench: Bench) -> Sample:
     os.chdir(bench.scratch)
     name = f"{bench.out('borg')}::{time.monotonic_ns()}"
-    base = {**BORG, "BORG_BASE_DIR": str(bench.out("borg-base"))}
+    base = {**BORG, "BORG_BASE_DIR": str(bench.here("borg-base"))}
     return run(["borg", "create", "--compression", "lz4", name, "work"], base)
 
 
@@ -145,7 +153,7 @@ def tar_lz4(bench: Bench) -> Sample:
 
 
 def tar_g(bench: Bench) -> Sample:
-    listing, target = bench.out("tar-g.snar"), bench.out("tar-g.tar.lz4")
+    listing, target = bench.here("tar-g.snar"), bench.out("tar-g.tar.lz4")
     return shell('tar -C "$1" -g "$2" -cf - work | lz4 -q > "$3"', bench.scratch, listing, target)
 
 
@@ -158,16 +166,16 @@ def full_backups(bench: Bench) -> None:
     bench.forget_ours()
     bench.note("full backup", OURS, bench.ours("backup"))
     bench.note("full backup", "tar | lz4", tar_lz4(bench))
-    bench.out("tar-g.snar").unlink(missing_ok=True)
+    bench.here("tar-g.snar").unlink(missing_ok=True)
     bench.note("full backup", "tar -g | lz4", tar_g(bench))
     bench.note("full backup", "tar | zstd -T0", tar_zstd(bench))
-    bench.fresh("restic")
-    bench.fresh("restic-cache")
+    bench.fresh(bench.out("restic"))
+    bench.fresh(bench.here("restic-cache"))
     restic(bench, "init")
     bench.note("full backup", "restic", restic(bench, "backup", str(bench.work)))
-    bench.fresh("borg-base")
+    bench.fresh(bench.here("borg-base"))
     bench.put_away(bench.out("borg"))
-    base = {**BORG, "BORG_BASE_DIR": str(bench.out("borg-base"))}
+    base = {**BORG, "BORG_BASE_DIR": str(bench.here("borg-base"))}
     run(["borg", "init", "--encryption", "none", str(bench.out("borg"))], base)
     bench.note("full backup", "borg", borg_create(bench))
 
@@ -192,8 +200,8 @@ def restores(bench: Bench) -> None:
     kept.rename(bench.work)
     plain, untar = bench.out("plain.tar.lz4"), 'lz4 -dc "$1" | tar -xf - -C "$2"'
     os.sync()
-    bench.note("full restore", "tar | lz4", shell(untar, plain, bench.fresh("untar")))
-    target = str(bench.fresh("restic-restored"))
+    bench.note("full restore", "tar | lz4", shell(untar, plain, bench.fresh(bench.here("untar"))))
+    target = str(bench.fresh(bench.here("restic-restored")))
     os.sync()
     bench.note("full restore", "restic", restic(bench, "restore", "latest", "--target", target))
 
@@ -224,17 +232,27 @@ def warm_restores(bench: Bench, seed: int) -> None:
     bench.put_away(bench.elsewhere)
 
 
+def verified(bench: Bench) -> None:
+    """Every byte of the newest snapshot read and compared, against `lz4 -t` of the same archives."""
+    bench.note("verify", OURS, bench.ours("snapshots", "verify"))
+    script = 'for archive; do lz4 -q -t "$archive"; done'
+    archives = sorted(bench.out("store").glob("work/*.tar.lz4"))
+    bench.note("verify", "lz4 -t", shell(script, *archives))
+
+
 def one_file(bench: Bench) -> None:
     names = sorted(p for p in bench.work.rglob("*.h") if p.is_file() and not p.is_symlink())
     wanted = names[len(names) // 2].relative_to(bench.work)
-    target = bench.fresh("one")
+    target = bench.fresh(bench.here("one"))
     bench.note("one file", OURS, bench.ours("restore", "--path", str(wanted), "--to", str(target)))
     if not (target / wanted).is_file():
         raise SystemExit(f"one file: {wanted} did not come back")
     plain = bench.out("plain.tar.lz4")
     script = 'lz4 -dc "$1" | tar -xf - -C "$2" "$3"'
     bench.note(
-        "one file", "tar | lz4", shell(script, plain, bench.fresh("one"), bench.work.name / wanted)
+        "one file",
+        "tar | lz4",
+        shell(script, plain, bench.fresh(bench.here("one")), bench.work.name / wanted),
     )
     bench.note("one file", "scratchflow --version", run([PROGRAM, "--version"]))
 
@@ -274,7 +292,7 @@ def table(bench: Bench) -> None:
             f"{operation:<18} {tool:<22} {wall:>8.3f} {cpu:>8.2f} {peak:>6.0f} {wall / ours:>7.2f}"
         )
     plain = bench.out("plain.tar.lz4").stat().st_size
-    mine = min(path.stat().st_size for path in bench.out("first").glob("*.tar.lz4"))
+    mine = min(path.stat().st_size for path in bench.here("first").glob("*.tar.lz4"))
     print(f"archive: ours {mine:,} bytes, tar | lz4 {plain:,}, ratio {mine / plain:.3f}")
 
 
@@ -283,9 +301,12 @@ def measure(bench: Bench, rounds: int) -> None:
         step(f"round {number + 1} of {rounds}: full")
         full_backups(bench)
         if number == 0:
-            shutil.copytree(bench.out("store") / "work", bench.fresh("first"), dirs_exist_ok=True)
+            shutil.copytree(
+                bench.out("store") / "work", bench.fresh(bench.here("first")), dirs_exist_ok=True
+            )
             step("restores, one file")
         restores(bench)
+        verified(bench)
         one_file(bench)
         step("unchanged")
         for _ in range(3):
@@ -322,15 +343,15 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--share", type=float, default=1.0, help="of the sizes of --scale")
     parser.add_argument("--at", type=Path, help="where everything is written, instead of /tmp")
+    parser.add_argument(
+        "--store", type=Path, help="where archives and repositories are written, instead of there"
+    )
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
-    with tempfile.TemporaryDirectory(prefix="scratchflow-bench-", dir=options.at) as directory:
-        bench = Bench(Path(directory))
-        bench.fresh(".")
-        bench.write_config()
+    with bench_in(options.at, options.store) as bench:
         if options.scale is not None:
             from scale import measure_scale
 
@@ -343,6 +364,19 @@ def main() -> None:
         prepare(bench, options)
         measure(bench, options.rounds)
         table(bench)
+
+
+@contextmanager
+def bench_in(at: Path | None = None, store: Path | None = None) -> Iterator[Bench]:
+    """Directories of its own, which are removed at the end."""
+    with (
+        tempfile.TemporaryDirectory(prefix="scratchflow-bench-", dir=at) as root,
+        tempfile.TemporaryDirectory(prefix="scratchflow-bench-", dir=store or root) as stores,
+    ):
+        bench = Bench(Path(root), Path(stores))
+        bench.fresh(bench.root / "here")
+        bench.write_config()
+        yield bench
 
 
 def prepare(bench: Bench, options: argparse.Namespace) -> None:
