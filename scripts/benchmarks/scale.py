@@ -168,4 +168,5 @@ def measure_scale(bench: Bench, parts: list[str], share: float) -> None:
     print(f"{'what':<44} {'wall s':>9} {'CPU s':>9} {'MiB':>6}")
     for part in parts or list(PARTS):
         PARTS[part](bench, share)
-        shutil.rmtree(bench.root / "trash", ignore_errors=True)
+        for place in (bench.root, bench.stores):
+            shutil.rmtree(place / "trash", ignore_errors=True)
