@@ -88,12 +88,9 @@ def _noted_name(directory: str) -> str:
 def _write_note(fingerprint: str, name: str) -> None:
     """Without it every command reads the files: a disk that cannot be written costs time only."""
     with suppress(OSError, ValueError):
-        path = _note_path()
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        aside = f"{path}.{os.getpid()}"
-        with open(aside, "x", encoding="ascii") as file:
-            file.write(f"{fingerprint} {name}\n")
-        os.replace(aside, path)
+        from scratchflow.disk.memo import write_memo
+
+        write_memo(_note_path(), f"{fingerprint} {name}\n".encode("ascii"))
 
 
 def _note_path() -> str:

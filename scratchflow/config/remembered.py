@@ -7,7 +7,6 @@ the memory only.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.config.file import users_directory
+from scratchflow.disk.memo import write_memo
 from scratchflow.model.errors.config import ConfigBadValue
 
 _MOST_NAMES = 2000
@@ -55,7 +55,7 @@ def remember(profile: str, **changes: Any) -> None:
     if after == before:
         return
     with contextlib.suppress(OSError, ConfigBadValue):
-        _replace(_file(profile), msgspec.json.encode(after))
+        write_memo(str(_file(profile)), msgspec.json.encode(after))
 
 
 def forget(profile: str) -> None:
@@ -81,17 +81,3 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 def _file(profile: str) -> Path:
     return users_directory("state") / "profiles" / f"{profile}.json"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Whole or not at all for whoever reads meanwhile. After a power cut it may be gone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    try:
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        aside.replace(path)
-    except OSError:
-        aside.unlink(missing_ok=True)
-        raise

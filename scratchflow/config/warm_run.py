@@ -66,15 +66,12 @@ def write_warm_run(warm: WarmRun, environment: Mapping[str, str]) -> None:
         *warm.carrier,
     ]
     content = b"\0".join([*(os.fsencode(field) for field in fields), _END])
-    aside = f"{path}.{os.getpid()}"
+    from scratchflow.disk.memo import write_memo
+
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(aside, path)
+        write_memo(path, content)
     except OSError:
-        _remove(aside)
+        return
 
 
 def read_warm_run(environment: Mapping[str, str]) -> WarmRun | None:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.config.file import users_directory
+from scratchflow.disk.memo import write_memo
 from scratchflow.disk.name_digest import name_digest
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import try_lock
@@ -100,7 +101,7 @@ class SharedAnswer:
                 return False
             self._take_over()
         answer = Answer(boot=self._boot, at_s=at_s, pid=os.getpid(), status=status)
-        _replace(self._file, msgspec.json.encode(answer))
+        write_memo(str(self._file), msgspec.json.encode(answer))
         return True
 
     def fresh(self) -> Answer | None:
@@ -158,19 +159,6 @@ def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         return file.read(_MOST_BYTES)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Whole or not at all for whoever reads meanwhile. After a power cut nobody reads it."""
-    aside = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
-    try:
-        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
 
 
 def _boot_id() -> str:
