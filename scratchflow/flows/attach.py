@@ -7,6 +7,7 @@ import subprocess
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import places_of
+from scratchflow.flows.current_work import behind_warning
 from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit, Log
@@ -29,6 +30,8 @@ def attach(caller: Caller, emit: Emit, *, run: bool) -> Attached:
             emit(Log(level="info", message=message))
             ready = cluster.on_login("session", Session(rebuild=True), SessionReady)
         command = _command(cluster, ready, ready.argv)
+    if ready.newest:
+        emit(behind_warning(ready.base, ready.newest))
     if run:
         _show(command, ready)
     return Attached(session=ready.session, host=ready.host, command=command, ran=run)

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.model.errors.restore import RestoreIncomplete, TargetNotEmpty, WorkspaceOfOther
+from scratchflow.model.events import Warned
 from scratchflow.model.requests import Settle
 from scratchflow.model.results.restore import Settled
+
+
+def behind_warning(base: str, newest: str, *, is_old: bool = False) -> Warned:
+    """That what is worked in does not continue the newest snapshot, and how to have that one.
+
+    `is_old`: it is known that an earlier job left the copy. Then `up` replaces it, which also does what else is
+    missing; otherwise only `restore` does.
+    """
+    verb = "up" if is_old else "restore"
+    message = (
+        f"this copy of the workspace is from snapshot {base}, and the newest is {newest}:"
+        f" `scratchflow {verb}` brings that one, and saves first what is here"
+    )
+    return Warned(code="workspace.behind", message=message)
 
 
 def newer_than(cluster: Cluster, job_id: int | None) -> str | None:

@@ -19,7 +19,7 @@ from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
-from scratchflow.store.catalogue import newest_listed, read_catalogue
+from scratchflow.store.catalogue import newer_elsewhere, newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
@@ -91,12 +91,12 @@ def newest_not(snapshot: str | None, settings: Settings, environment: Mapping[st
     profile = settings.profile
     try:
         place = find_place(expand(profile.store, environment), profile.workspace)
-        if snapshot in {None, newest_listed(place)}:
+        if snapshot is None or snapshot == newest_listed(place):
             return ""
-        newest = read_catalogue(place).newest_readable  # the last in the listing may be a fork
+        # The last in the listing may be a fork, or what a restore of this very snapshot committed again.
+        return newer_elsewhere(read_catalogue(place), snapshot) or ""
     except StoreUnusable:
         return ""
-    return newest.id if newest and newest.id != snapshot else ""
 
 
 def _row(node: Node, warm: Mapping[str, str]) -> NodeRow:

@@ -11,6 +11,7 @@ from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import SOCKET
 from scratchflow.cluster.tmux.window import NodeShell, of_an_ended_job, show_node
 from scratchflow.login.host import LoginHost
+from scratchflow.login.nodes import newest_not, warm_nodes
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.base import ScratchflowError
@@ -44,6 +45,7 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
         )
     if login.is_in_a_job:
         raise TmuxInJob(host=login.host)
+    base = newest = ""
     if login.profile.scheduler == "none":
         node = node_name(login.environment)
         if none.allocation(login.tmux, name, node) is None:
@@ -67,9 +69,19 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             has_ended=login.has_ended,
         )
         login.note_session(pane.session)
+        base = warm_nodes(login.settings, login.environment).get(held.node, "")
+        newest = newest_not(base or None, login.settings, login.environment)
     argv = login.tmux.attach_argv(name)
     session = argv[-1].removeprefix("=")
-    return SessionReady(session=session, host=login.host, is_here=True, argv=argv, user=login.user)
+    return SessionReady(
+        session=session,
+        host=login.host,
+        is_here=True,
+        argv=argv,
+        user=login.user,
+        base=base if newest else "",
+        newest=newest,
+    )
 
 
 def environment_file(login: LoginHost, held: RunningAllocation | None) -> str:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import NOTHING, RunAt
 from scratchflow.model.results.run import RunPlace
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.store.catalogue import newer_elsewhere, newest_listed, read_catalogue
+from scratchflow.store.directory import find_place
+from scratchflow.workspace.notes import read_base
 
 
 def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
@@ -21,7 +27,31 @@ def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
     directory = os.path.join(path, os.fsdecode(asked.cwd))
     if not os.path.isdir(directory):
         raise RunDirectoryMissing(path=directory, node=here.node)
-    return RunPlace(directory=str(path), sourced=environment_file(here, notify))
+    place = RunPlace(directory=str(path), sourced=environment_file(here, notify))
+    return _compared_with_newest(here, place)
+
+
+def _compared_with_newest(here: NodeContext, place: RunPlace) -> RunPlace:
+    """With the two snapshots, when the workspace does not continue the newest one.
+
+    A workspace at the newest snapshot costs one listing of the store. A store that is away says nothing.
+    """
+    base = read_base(here.workspace, here.store)
+    if base is None:
+        return place
+    try:
+        store = find_place(here.store, here.workspace.name)
+        if base == newest_listed(store):
+            return place
+        newest = newer_elsewhere(read_catalogue(store), base)
+        if newest is None:
+            return place
+        from scratchflow.node.settle import present_base
+
+        is_old = present_base(here, store) is None
+    except StoreUnusable:
+        return place
+    return msgspec.structs.replace(place, base=base, newest=newest, is_old=is_old)
 
 
 def environment_file(here: NodeContext, notify: Notifier) -> str:

@@ -33,6 +33,26 @@ def test_after_a_move_it_runs_on_the_new_node(laptop: Laptop) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"node-2\n", b"")
 
 
+def test_an_older_copy_that_an_earlier_job_left_is_warned_of_once(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    laptop.data("hop", "--node", "2")
+    assert run(laptop, "--", "touch", "newer").returncode == 0
+    laptop.data("clear")
+    laptop.data("allocate", "--node", "1")
+    done = run(laptop, "--", "ls")
+    assert (done.returncode, done.stdout) == (0, b"")
+    said = " ".join(done.stderr.decode().split())
+    assert said.startswith("warning: this copy of the workspace is from snapshot ")
+    assert "`scratchflow up` brings that one" in said
+    # Over a way that is known nobody asks again.
+    assert (run(laptop, "--", "ls").stderr == b"") is minicluster.has_steps
+    laptop.data("up")
+    done = run(laptop, "--", "ls")
+    assert (done.stdout, done.stderr) == (b"newer\n", b"")
+
+
 def test_it_has_the_profiles_environment_and_a_change_counts_at_once(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_here, is_login_host
+from scratchflow.flows.current_work import behind_warning
 from scratchflow.flows.run.detached import leave
 from scratchflow.flows.run.every_node import EveryNode
 from scratchflow.flows.run.foreground import Foreground
@@ -31,6 +32,7 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     if not is_elsewhere and is_here(settings, caller.environment):
         with cluster_of(settings, caller, emit) as cluster:
             place = cluster.at_workspace("run place", RunAt(), RunPlace)
+        _warn_if_behind(place, emit)
         _become(place, wanted)
     if wanted.terminal:
         _require_terminal(wanted)
@@ -40,6 +42,7 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         asked = RunAt(os.fsencode(wanted.cwd) if wanted.detach else b"")
         node = EVERY_NODE if wanted.every_node else ""
         place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id, node=node)
+        _warn_if_behind(place, emit)
         start = Start(cluster, login, found, wanted)
         if wanted.every_node:
             with question_open(emit):
@@ -52,6 +55,12 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         with question_open(emit):  # the terminal is the command's now
             code = Foreground(start, place).code()
     return RunEnded(node=found.node, job_id=found.job_id, code=code)
+
+
+def _warn_if_behind(place: RunPlace, emit: Emit) -> None:
+    """Of a copy that is not the newest work: whoever reads a file there should know. The command runs all the same."""
+    if place.newest:
+        emit(behind_warning(place.base, place.newest, is_old=place.is_old))
 
 
 def _require_terminal(wanted: Wanted) -> None:

@@ -25,6 +25,10 @@ class SessionReady(Result, frozen=True):
     is_here: bool
     argv: list[str]
     user: str = ""
+    base: str = ""
+    """The snapshot that the node's copy is of, when that is known and it is not the newest one."""
+    newest: str = ""
+    """That newest one."""
 
 
 class Attached(Result, frozen=True):
@@ -69,6 +73,12 @@ class RunPlace(Result, frozen=True):
     others: dict[str, "RunPlace"] = {}
     """The same on the further nodes, when all were asked."""
     failed: list[NodeFailure] = []
+    base: str = ""
+    """The snapshot that the workspace came from, when it does not continue the newest one."""
+    newest: str = ""
+    """That newest one."""
+    is_old: bool = False
+    """Whether an earlier job left that copy, so that `up` replaces it."""
 
 
 class RunWindow(Result, frozen=True):

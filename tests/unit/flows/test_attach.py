@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.flows import attach as module
@@ -13,7 +14,7 @@ from scratchflow.flows.attach import attach
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.errors.ssh import ConnectionLost
-from scratchflow.model.events import Log
+from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Session
 from scratchflow.model.results.run import SessionReady
 from tests.unit.flows.told import ToldCluster, give
@@ -54,6 +55,17 @@ def test_on_its_own_host_tmux_is_run_itself(
 ) -> None:
     cluster = cluster_with(tmp_path, monkeypatch, HERE, login="local")
     assert attach(cluster.caller, cluster.emit, run=False).command == ARGV
+
+
+def test_a_copy_that_is_not_the_newest_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = msgspec.structs.replace(HERE, base="a", newest="b")
+    cluster = cluster_with(tmp_path, monkeypatch, behind)
+    attach(cluster.caller, cluster.emit, run=False)
+    (warning,) = cluster.told
+    assert isinstance(warning, Warned)
+    assert "from snapshot a, and the newest is b" in warning.message
 
 
 def programs(folder: Path, monkeypatch: pytest.MonkeyPatch, ssh: str) -> None:

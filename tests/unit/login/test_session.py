@@ -75,6 +75,22 @@ def test_a_lost_session_is_opened_again_and_noted(
     assert aws.session_elsewhere() is None
 
 
+def test_a_node_whose_copy_is_not_the_newest_is_told_with_both_snapshots(
+    login: LoginHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = of_profile(login, "aws")
+    held = RunningAllocation(job_id=7, name="n", state="running", nodes=("node-1",))
+    monkeypatch.setattr(session, "require_allocation", lambda *_: held)
+    monkeypatch.setattr(session, "steps_overlap", lambda _: True)
+    monkeypatch.setattr(session, "warm_nodes", lambda *_: {"node-1": "a"})
+    monkeypatch.setattr(session, "newest_not", lambda *_: "b")
+    ready = ready_session(aws, Session())
+    assert (ready.base, ready.newest) == ("a", "b")
+    monkeypatch.setattr(session, "newest_not", lambda *_: "")
+    ready = ready_session(aws, Session())
+    assert (ready.base, ready.newest) == ("", "")
+
+
 def test_one_that_lives_on_another_login_host_is_led_to_unless_it_is_to_be_rebuilt(
     login: LoginHost,
 ) -> None:

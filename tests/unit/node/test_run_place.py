@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 
+import msgspec
 import pytest
 
 from scratchflow.model.errors.run import RunDirectoryMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import RunAt
 from scratchflow.node.run_place import run_place
+from scratchflow.workspace.notes import write_base
 from tests.unit.conftest import Desk
 
 
@@ -29,3 +31,35 @@ def test_without_a_workspace_nothing_is_run_elsewhere(desk: Desk) -> None:
     shutil.rmtree(desk.work)
     with pytest.raises(WorkspaceMissing):
         run_place(desk.context, desk.notify, RunAt())
+
+
+def test_a_copy_that_does_not_continue_the_newest_snapshot_is_told_with_both(desk: Desk) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/more", "later")
+    newest = str(desk.backup().snapshot)
+    place = run_place(desk.context, desk.notify, RunAt())
+    assert (place.base, place.newest) == ("", "")
+    write_base(desk.context.workspace, desk.context.store, first)
+    place = run_place(desk.context, desk.notify, RunAt())
+    assert (place.base, place.newest, place.is_old) == (first, newest, False)
+    another_job = msgspec.structs.replace(desk.context, job_id=8)
+    assert run_place(another_job, desk.notify, RunAt()).is_old
+
+
+def test_a_fork_beside_the_newest_and_a_snapshot_that_was_gone_back_to_are_no_newer_work(
+    desk: Desk,
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/more", "later")
+    desk.backup()
+    desk.restore(first)
+    desk.backup(beside=True, purpose="auto", allow_shrink=True)
+    assert run_place(desk.context, desk.notify, RunAt()).newest == ""
+
+
+def test_without_the_store_a_command_runs_all_the_same(desk: Desk) -> None:
+    desk.backup()
+    shutil.rmtree(desk.context.store)
+    desk.context.store.write_text("in its place")
+    place = run_place(desk.context, desk.notify, RunAt())
+    assert (place.directory, place.newest) == (str(desk.work), "")

@@ -1276,6 +1276,9 @@ export interface RunPlace {
   sourced?: string;
   others?: Record<string, RunPlace>;
   failed?: Array<NodeFailure>;
+  base?: string;
+  newest?: string;
+  is_old?: boolean;
 }
 
 /** `run detached`: the window of our tmux session in which the command runs. */
@@ -1362,6 +1365,8 @@ export interface SessionReady {
   is_here: boolean;
   argv: Array<string>;
   user?: string;
+  base?: string;
+  newest?: string;
 }
 
 /** Our tmux session, and on which login host. */

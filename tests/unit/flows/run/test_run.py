@@ -10,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.flows.run import run as module
+from scratchflow.flows.run.start import Wanted
+from scratchflow.model.events import Warned
+from scratchflow.model.results.run import RunCarrier, RunPlace, RunWindow
+from tests.unit.flows.told import ToldCluster, give
+
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -70,3 +76,21 @@ def test_what_needs_a_terminal_is_refused_without_one_before_anything_is_asked(
     done = subprocess.run(argv, env=environment, input=b"", capture_output=True, check=False)
     assert done.returncode == 2
     assert next_step in " ".join(done.stderr.decode().split())
+
+
+@pytest.mark.parametrize(("is_old", "next_step"), [(True, "up"), (False, "restore")])
+def test_work_in_a_copy_that_is_not_the_newest_is_warned_of_once_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_old: bool, next_step: str
+) -> None:
+    carrier = RunCarrier(job_id=7, node="node-1", argv=[], terminal_argv=[])
+    place = RunPlace(directory="/s/work", base="a", newest="b", is_old=is_old)
+    answers = {"run carrier": carrier, "run place": place}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers, profile='login = "local"'))
+    window = RunWindow(session="s", window="w", host="h")
+    monkeypatch.setattr(module, "leave", lambda *_: window)
+    wanted = Wanted(command=("make",), detach=True)
+    assert module.run(cluster.caller, cluster.emit, wanted).window == window
+    (warning,) = cluster.told
+    assert isinstance(warning, Warned)
+    assert warning.code == "workspace.behind"
+    assert f"from snapshot a, and the newest is b: `scratchflow {next_step}`" in warning.message
