@@ -68,13 +68,7 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     elif cleared.snapshot:
         missing = counted(cleared.unsaved - cleared.unsaved_beside, "path")
         yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
-    for name, snapshot in cleared.others.items():
-        command = restore_command(name, cleared.other_stores.get(name, ""))
-        stays = "" if cleared.goes_with_job else " and stays as it is"
-        yield printable(
-            f"workspace `{name}`, also on that node, is saved in snapshot {shown_id(snapshot)}{stays};"
-            f" `{command}` brings it to another node"
-        )
+    yield from _other_workspaces(cleared)
     if cleared.goes_with_job and cleared.snapshot:
         yield "that is the only copy: the directory on the node goes with the job"
     if cleared.released:
@@ -84,6 +78,17 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.parked:
         yield "the ssh alias is parked; `scratchflow up` starts again"
     yield from _what_stays(cleared)
+
+
+def _other_workspaces(cleared: Cleared) -> Iterator[str]:
+    """One line each. An older copy of which nothing was left to save is not worth one."""
+    for name, snapshot in cleared.others.items():
+        if name in cleared.old_others:
+            continue
+        command = restore_command(name, cleared.other_stores.get(name, ""))
+        if name in cleared.forked_others:
+            command += f" {shown_id(snapshot)}"
+        yield printable(f"workspace `{name}`: saved as {shown_id(snapshot)}; `{command}`")
 
 
 def _what_stays(cleared: Cleared) -> Iterator[str]:

@@ -35,9 +35,8 @@ def hop(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped] | Call[HoppedTo]:
     """Move to another node, with everything.
-
     The old node is kept until the workspace is whole on the new one, and while a file on it is in no
-    snapshot. Interrupted, run it again: it goes on.
+    snapshot. Without `--to`, workspaces of `--set workspace=NAME` come along. Interrupted, run it again.
     """
     wanted = node_request(context)
     who = caller(context)
@@ -90,6 +89,8 @@ def _shown(hopped: Hopped) -> Iterator[str]:
     yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
     if hopped.snapshot:
         yield f"the workspace there is snapshot {named(hopped.snapshot)}"
+    for name, snapshot in hopped.others.items():
+        yield f"workspace `{printable(name)}` came along, snapshot {named(snapshot)}"
     for name in hopped.servers:
         yield f"`{printable(name)}` runs there too; its tunnel follows"
     yield f"job {hopped.from_job_id} was given back; reload editor windows that were open there"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -123,6 +124,14 @@ class Cluster:
         done = self._done_at_workspace(do, request, Where(job_id, node), emit or self.emit, feed)
         note(self.settings, done)
         return _of(kind, done)
+
+    def with_workspace(self, name: str, store: str = "") -> Cluster:
+        """The same cluster, over the same connection, with another workspace of the profile's; `store` if that is another, too."""
+        profile = self.settings.profile
+        profile = msgspec.structs.replace(profile, workspace=name, store=store or profile.store)
+        other = copy(self)
+        other.settings = msgspec.structs.replace(self.settings, profile=profile)
+        return other
 
     def _done_at_workspace(
         self, do: str, request: Arguments, where: Where, emit: Emit, feed: Feed | None

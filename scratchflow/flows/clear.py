@@ -97,6 +97,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         other_stores={
             name: store for copy in taken for name, store in copy.saved.other_stores.items()
         },
+        old_others=[name for copy in taken for name in copy.saved.old_others],
+        forked_others=[name for copy in taken for name in copy.saved.forked_others],
         forks=forks_of(taken),
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,

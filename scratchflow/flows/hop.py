@@ -26,10 +26,12 @@ from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import (
+    AllocationEnded,
     AllocationMissing,
     AllocationPending,
     AllocationSuspended,
     AllocationWaiting,
+    NodeFailed,
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
@@ -47,7 +49,7 @@ from scratchflow.model.requests import (
     SwitchOn,
 )
 from scratchflow.model.results.allocation import Hopped, NodeHeld, NodeReleased
-from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken
+from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.run import SessionReady
 from scratchflow.model.results.status import JobsShown
@@ -67,6 +69,8 @@ class _Move(msgspec.Struct, frozen=True):
     other_nodes: tuple[str, ...] = ()
     # What only one of them had, by node; filled as it is saved.
     forks: dict[str, str] = msgspec.field(default_factory=dict)
+    # The snapshots of the profile's other workspaces that the new node has, by name; filled as they are brought.
+    brought: dict[str, str] = msgspec.field(default_factory=dict)
 
     def say(self, phase: str) -> None:
         self.cluster.emit(Progress(phase=phase))
@@ -99,9 +103,10 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
                 last, snapshot = saved.snapshot, _settle(move, held, newer)
             else:
                 last, snapshot = _bring_over(move, held)
+            _bring_others(move, held, saved)
             _switch(move, held)
             servers = start_again(cluster, held.job_id, emit)
-            gone, left_behind = _leave(move, last)
+            gone, left_behind = _leave(move, held, last)
             lead_on(settings.name)
     return Hopped(
         from_node=move.old_node,
@@ -116,6 +121,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         unsaved=sum(copy.saved.unsaved for copy in gone),
         unsaved_paths=[path for copy in gone for path in copy.saved.unsaved_paths],
         servers=servers,
+        others=move.brought,
     )
 
 
@@ -255,11 +261,44 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     move.cluster.emit(Log(level="info", message=message))
     displaced = settled.restored.safety_snapshot if settled.restored else None
     if displaced:
-        message = f"`{held.node}` still held changes of an earlier job: they are saved as a fork, snapshot {displaced}"
+        message = f"`{held.node}` still held changes that no snapshot had: they are saved as a fork, snapshot {displaced}"
         move.cluster.emit(Warned(code="hop.fork", message=message))
     if settled.action == "restored":
         _require_equal(move, held, settled.snapshot)
     return settled.snapshot
+
+
+def _bring_others(move: _Move, held: NodeHeld, saved: NodeSaved) -> None:
+    """The profile's other workspaces that were worked in on the old node, on the new one; again when one has changed.
+
+    One that cannot be brought is told by `_say_what_stays`, and stops nothing: it is in a snapshot.
+    """
+    for name in saved.own_others:
+        snapshot = saved.others[name]
+        if move.brought.get(name) == snapshot:
+            continue
+        move.say(f"restoring `{name}` on {held.node}")
+        there = move.cluster.with_workspace(name, saved.other_stores.get(name, ""))
+        request = Settle(snapshot=snapshot)
+        move.brought.pop(name, None)
+        try:
+            settled = there.at_workspace(
+                "settle", request, Settled, job_id=held.job_id, node=EVERY_NODE
+            )
+        except (AllocationEnded, AllocationMissing, NodeFailed):
+            raise  # the old node is not given back for one that is gone
+        except ScratchflowError as error:
+            _warn_not_brought(move, name, held.node, str(error))
+            continue
+        for one in settled.failed:
+            _warn_not_brought(move, name, one.node, one.message)
+        if not settled.failed:
+            move.brought[name] = snapshot
+
+
+def _warn_not_brought(move: _Move, name: str, node: str, reason: str) -> None:
+    message = f"workspace `{name}` was not brought to `{node}`: {reason}"
+    move.cluster.emit(Warned(code="hop.not_brought", message=message))
 
 
 def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
@@ -280,7 +319,7 @@ def _switch(move: _Move, held: NodeHeld) -> None:
         verify(cluster.settings, held.node, cluster.emit, may_ask=cluster.caller.may_ask)
 
 
-def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | None]:
+def _leave(move: _Move, held: NodeHeld, snapshot: str | None) -> tuple[list[SavedCopy], str | None]:
     """Gives the old node back, after one more look at it.
 
     Returns what that saved, and the snapshot of what was still changed there.
@@ -288,6 +327,7 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | No
     cluster = move.cluster
     move.say("giving the old node back")
     copies = _save_nodes(move)
+    _bring_others(move, held, copies[-1].saved)
     for copy in copies:
         warn_of_loss(cluster.emit, copy.node, copy.saved)
         _say_what_stays(move, copy)
@@ -304,10 +344,12 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | No
 
 
 def _say_what_stays(move: _Move, copy: SavedCopy) -> None:
-    """Only the profile's own workspace moves: of the others it is said where they are."""
+    """Only workspaces of this profile move: of the others it is said where they are."""
     for name, snapshot in copy.saved.others.items():
+        if name in copy.saved.old_others or move.brought.get(name) == snapshot:
+            continue
         command = restore_command(name, copy.saved.other_stores.get(name, ""))
-        if copy.beside:
+        if copy.beside or name in copy.saved.forked_others:
             command += f" {snapshot}"
         message = (
             f"workspace `{name}` of `{copy.node}` is in snapshot {snapshot}; `{command}` brings it"

@@ -35,6 +35,7 @@ from scratchflow.node.other_workspaces import (
     other_workspaces,
 )
 from scratchflow.node.progress import Notifier
+from scratchflow.node.settle import is_of_this_job
 from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
@@ -69,6 +70,19 @@ class _Held(msgspec.Struct, frozen=True):
     newer: str | None = None
 
 
+class _Other(msgspec.Struct, frozen=True):
+    """Another workspace, saved: in which snapshot, and in which store unless that is the profile's."""
+
+    snapshot: str
+    store: str
+    # It is work of this job and this profile.
+    is_own: bool
+    # An earlier job left it here, and work went on elsewhere.
+    is_old: bool
+    # Something was there that no snapshot had.
+    stored: bool
+
+
 def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> NodeSaved:
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
     unsaved = _Unsaved()
@@ -79,27 +93,26 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     elif theirs is None:
         for root in _alone(context):
             unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
-    others: dict[str, str | None] = {}
-    stores: dict[str, str] = {}
-    for name in [*([context.workspace.name] if theirs else []), *other_workspaces(context)]:
-        others[name] = _save_other(context, notify, request, name, unsaved)
-        base = noted_base(Workspace(context.workspace.scratch, name))
-        if others[name] and base and base.store != str(context.store):
-            stores[name] = base.store
+    names = [*([context.workspace.name] if theirs else []), *other_workspaces(context)]
+    tried = {name: _save_other(context, notify, request, name, unsaved) for name in names}
+    others = {name: other for name, other in tried.items() if other}
     for path in _moved_aside(context.workspace):
-        if path not in others:  # saved as a workspace of its own, or named already
+        if path not in tried:  # saved as a workspace of its own, or named already
             unsaved.add_path(f"{path} (moved aside by a restore)")
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         stored=held is not None and held.taken.kind != "unchanged",
         read_back_age_s=held.read_back_age_s if held else None,
         newer=held.newer if held else None,
-        others={name: snapshot for name, snapshot in others.items() if snapshot},
-        other_stores=stores,
+        others={name: other.snapshot for name, other in others.items()},
+        other_stores={name: other.store for name, other in others.items() if other.store},
+        own_others=[name for name, other in others.items() if other.is_own],
+        old_others=[name for name, other in others.items() if other.is_old and not other.stored],
+        forked_others=[name for name, other in others.items() if other.is_old and other.stored],
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
         excluded=_excluded(context) if held else [],
-        other_files=_other_files(context, others) if held else [],
+        other_files=_other_files(context, tried) if held else [],
         debug_copies=_debug_copies(context.workspace),
         goes_with_job=context.scratch_goes_with_job,
     )
@@ -216,23 +229,35 @@ def _moved_aside(workspace: Workspace) -> Iterator[str]:
 
 def _save_other(
     context: NodeContext, notify: Notifier, request: SaveNode, name: str, unsaved: _Unsaved
-) -> str | None:
-    """Into the store that it came from, as its last snapshot was taken."""
+) -> _Other | None:
+    """Into the store that it came from, as its last snapshot was taken; None when it could not be saved."""
     try:
         there = as_known(context, name)
+        is_old = is_old_copy(there)
+        is_worked_in = is_of_this_job(there, find_place(there.store, name))
         final = SnapshotOptions(
             message=request.message,
             purpose="final",
             prune=False,
-            beside=is_old_copy(there) or request.beside,
+            beside=is_old or request.beside,
         )
         saved = _save_whole(there, notify, final).taken
     except (ScratchflowError, WorkspaceUnknown) as error:
         unsaved.add_path(f"{name} ({error})")
         return None
     unsaved.add(saved)
-    path, store = there.workspace.path, there.store
-    is_at_ours = name == context.workspace.name
-    whose = f", the workspace of profile `{there.settings.name}`," if is_at_ours else ""
-    notify.remark(f"`{path}`{whose} is in snapshot {saved.snapshot} of `{store}`")
-    return saved.snapshot
+    path, store, profile = there.workspace.path, there.store, there.settings.name
+    if name == context.workspace.name:  # nobody expects it there; whoever asks names the others
+        notify.remark(
+            f"`{path}`, the workspace of profile `{profile}`, is in snapshot {saved.snapshot} of `{store}`"
+        )
+    if saved.snapshot is None:
+        return None
+    stored = saved.kind != "unchanged"
+    return _Other(
+        snapshot=saved.snapshot,
+        store=str(store) if store != context.store else "",
+        is_own=profile == context.settings.name and not is_old and (is_worked_in or stored),
+        is_old=is_old,
+        stored=stored,
+    )

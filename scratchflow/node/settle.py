@@ -69,17 +69,18 @@ def present_base(context: NodeContext, place: StoreDirectory) -> str | None:
         return None
     if context.job_id is None or base == read_catalogue(place).newest_id:
         return base
-    return base if _is_of_this_job(context, place) else None
+    return base if is_of_this_job(context, place) else None
 
 
 def _began_restore_here(context: NodeContext, place: StoreDirectory) -> bool:
     """Whether this very job began a restore that did not finish: that is what its user wants back."""
     if read_restoring(context.workspace) is None:
         return False
-    return context.job_id is None or _is_of_this_job(context, place)
+    return context.job_id is None or is_of_this_job(context, place)
 
 
-def _is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
+def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
+    """Whether this very job restored the copy, or stored something of it."""
     records = [record for record in read_nodes(place) if record.node == context.node]
     return any(is_of_job(record, context) for record in records)
 

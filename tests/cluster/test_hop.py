@@ -169,3 +169,18 @@ def test_coming_back_to_a_warm_node_writes_only_what_changed(
     laptop.data("clear")
     back = laptop.data("up", "--node", "1")["workspace"]["restored"]
     assert (back["mode"], back["written_files"], back["files"]) == ("delta", 2, 200)
+
+
+def test_a_second_workspace_of_the_profile_comes_along(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    laptop.data("create", "--set", "workspace=work2")
+    assert laptop.ssh(f"echo two > {WORK}2/file").returncode == 0
+    done = laptop.data("hop", "--node", "2")
+    assert list(done["others"]) == ["work2"]
+    assert minicluster.jobs() == [str(done["job_id"])]
+    there = laptop.run("--set", "workspace=work2", "run", "--", "cat", "file")
+    assert (there.returncode, there.stdout, there.stderr) == (0, "two\n", "")
+    saved = laptop.data("snapshots", "list", "--set", "workspace=work2")["snapshots"][-1]
+    assert saved["id"] == done["others"]["work2"]

@@ -112,6 +112,10 @@ class Cleared(Result, frozen=True):
     """Other workspaces of ours on the node, by name, with the snapshot that holds each."""
     other_stores: dict[str, str] = {}
     """Of those, which are in another store than the profile's, and in which."""
+    old_others: list[str] = []
+    """Of those, older copies that an earlier job left, without anything that was in no snapshot."""
+    forked_others: list[str] = []
+    """Of those, older copies with changes, which are saved as forks."""
     forks: dict[str, str] = {}
     """What only one of the other nodes had: the snapshot that holds it, by node."""
     job_ids: list[int] = []
@@ -158,6 +162,8 @@ class Hopped(Result, frozen=True):
     # With `--leave-behind`: what went with the old node; the first few paths, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    others: dict[str, str] = {}
+    """Other workspaces of the profile that moved along, by name, with the snapshot that each is at."""
     servers: list[str] = []
     """What `serve` had started there, and now runs on the new node."""
 

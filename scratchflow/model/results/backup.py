@@ -76,6 +76,12 @@ class NodeSaved(Result, frozen=True):
     """Other workspaces of ours on that node, by name, with the snapshot that holds each."""
     other_stores: dict[str, str] = {}
     """Of those, which are in another store than the profile's, and in which."""
+    own_others: list[str] = []
+    """Of those, the ones that this profile works in, in this job, as with `--set workspace=`: `hop` brings them along."""
+    old_others: list[str] = []
+    """Of those, older copies that an earlier job left, without anything that was in no snapshot."""
+    forked_others: list[str] = []
+    """Of those, older copies with changes, which are saved as forks."""
     read_back_age_s: int | None = None
     """How long ago all that `snapshot` needs was read back from the store and found whole."""
     newer: str | None = None

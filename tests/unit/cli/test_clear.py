@@ -59,10 +59,17 @@ def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     others = {"p2": make_id(0, "98c09c")}
     cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)
     lines = list(_shown(cleared))
-    assert lines[1] == (
-        "workspace `p2`, also on that node, is saved in snapshot 98c09c and stays as it is;"
-        " `scratchflow --set workspace=p2 restore` brings it to another node"
-    )
+    assert lines[0].startswith("the workspace is saved in snapshot aaaaaa")
+    assert lines[1] == "workspace `p2`: saved as 98c09c; `scratchflow --set workspace=p2 restore`"
+
+
+def test_of_an_older_copy_only_what_was_new_in_it_is_told_with_the_snapshot_that_has_it() -> None:
+    others = {"p2": make_id(0, "98c09c")}
+    cleared = Cleared(job_id=7, snapshot="s", released=True, others=others, old_others=["p2"])
+    assert not any("p2" in line for line in _shown(cleared))
+    forked = msgspec.structs.replace(cleared, old_others=[], forked_others=["p2"])
+    (line,) = [line for line in _shown(forked) if "p2" in line]
+    assert line.endswith("`scratchflow --set workspace=p2 restore 98c09c`")
 
 
 def test_a_workspace_of_another_store_is_brought_from_there() -> None:

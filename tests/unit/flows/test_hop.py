@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,12 +21,14 @@ from scratchflow.model.errors.allocation import (
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
 from scratchflow.model.errors.slurm import SlurmUnreachable
-from scratchflow.model.events import Log
-from scratchflow.model.requests import Hold
+from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.events import Log, Warned
+from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import AllocationShown, JobsShown
+from tests.unit.flows.told import ToldCluster
 
 OLD, NEW = 53, 54
 ENDED = AllocationEnded(job_id=OLD, reason="it was cancelled")
@@ -184,6 +187,60 @@ def test_it_says_where_the_other_workspaces_of_the_old_node_are() -> None:
     move = flow._Move(OLD, "node-2", SimpleNamespace(emit=said.append))  # type: ignore[arg-type]  # only told
     saved = NodeSaved(snapshot="a", others={"p2": "b"})
     flow._say_what_stays(move, SavedCopy("node-2", saved))
+    old = msgspec.structs.replace(saved, old_others=["p2"])
+    flow._say_what_stays(move, SavedCopy("node-2", old))
+    move.brought["p2"] = "b"
+    flow._say_what_stays(move, SavedCopy("node-2", saved))
     assert [event.message for event in said] == [
         "workspace `p2` of `node-2` is in snapshot b; `scratchflow --set workspace=p2 restore` brings it"
     ]
+
+
+HELD = NodeHeld(
+    job_id=NEW,
+    node="node-3",
+    partition="p",
+    end_time=None,
+    reused=False,
+    warm=None,
+    user="u",
+    host_keys=[],
+    session=None,
+)
+
+
+def test_other_workspaces_of_the_profile_come_along_and_again_when_they_changed(
+    tmp_path: Path,
+) -> None:
+    settled = Settled(action="restored", path="/s/p2", snapshot="b")
+    cluster = ToldCluster(tmp_path, {"settle": settled})
+    move = flow._Move(OLD, "node-2", cluster)
+    saved = NodeSaved(snapshot="a", others={"p2": "b", "theirs": "c"}, own_others=["p2"])
+    flow._bring_others(move, HELD, saved)
+    flow._bring_others(move, HELD, saved)
+    assert move.brought == {"p2": "b"}
+    changed = msgspec.structs.replace(saved, others={"p2": "d"})
+    flow._bring_others(move, HELD, changed)
+    assert move.brought == {"p2": "d"}
+    settles = [Settle(snapshot="b"), Settle(snapshot="d")]
+    assert cluster.asked == [("settle", one, NEW) for one in settles]
+    there = cluster.with_workspace("p2", "/fsx/other")
+    profile = there.settings.profile
+    assert (profile.workspace, profile.store) == ("p2", "/fsx/other")
+    assert cluster.settings.profile.workspace == "work"
+
+
+def test_one_that_cannot_be_brought_is_a_warning_unless_the_new_node_is_gone(
+    tmp_path: Path,
+) -> None:
+    full = NoSpace(path="/s", reason="quota")
+    cluster = ToldCluster(tmp_path, {"settle": [full, ENDED]})
+    move = flow._Move(OLD, "node-2", cluster)
+    saved = NodeSaved(snapshot="a", others={"p2": "b"}, own_others=["p2"])
+    flow._bring_others(move, HELD, saved)
+    assert move.brought == {}
+    (warning,) = [one for one in cluster.told if isinstance(one, Warned)]
+    assert warning.code == "hop.not_brought"
+    assert "workspace `p2` was not brought to `node-3`" in warning.message
+    with pytest.raises(AllocationEnded):
+        flow._bring_others(move, HELD, saved)

@@ -435,3 +435,37 @@ def test_what_its_own_profile_has_no_store_for_any_more_is_saved_all_the_same(
     rmtree(first.context.store)
     saved = save(second)
     assert (second.ids, saved.others) == ([saved.snapshot], {})
+
+
+def test_a_workspace_of_the_same_profile_that_this_job_works_in_is_told_as_its_own(
+    desk: Desk,
+) -> None:
+    desk = of_job(desk, 1)
+    desk.backup()
+    there = of_job(renamed(desk, "work2"), 1)
+    there.write("work2/file")
+    saved = save(there)
+    assert (saved.own_others, saved.old_others, saved.forked_others) == (["work"], [], [])
+    assert [one for one in there.events if isinstance(one, Log)] == []
+    settings = msgspec.structs.replace(there.context.settings, name="another")
+    other = Desk(msgspec.structs.replace(there.context, settings=settings))
+    assert save(other).own_others == []
+    # Nobody has done anything in it since another job.
+    assert save(of_job(there, 2)).own_others == []
+    desk.write("work/since")
+    assert save(of_job(there, 2)).own_others == ["work"]
+
+
+def test_an_older_copy_is_a_fork_only_when_it_had_something_new(desk: Desk) -> None:
+    desk = of_job(desk, 1)
+    first = str(desk.backup().snapshot)
+    desk.write("work/more")
+    desk.backup()
+    write_base(desk.context.workspace, desk.context.store, first, profile="test")
+    (desk.work / "more").unlink()
+    there = of_job(renamed(desk, "work2"), 3)
+    saved = save(there)
+    assert (saved.own_others, saved.old_others, saved.forked_others) == ([], ["work"], [])
+    desk.write("work/other")
+    saved = save(there)
+    assert (saved.own_others, saved.old_others, saved.forked_others) == ([], [], ["work"])

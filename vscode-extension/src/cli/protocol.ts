@@ -345,6 +345,8 @@ export interface Cleared {
   newer?: string | null;
   others?: Record<string, string>;
   other_stores?: Record<string, string>;
+  old_others?: Array<string>;
+  forked_others?: Array<string>;
   forks?: Record<string, string>;
   job_ids?: Array<number>;
   withdrawn?: Array<number>;
@@ -643,6 +645,7 @@ export interface Hopped {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  others?: Record<string, string>;
   servers?: Array<string>;
 }
 
@@ -979,6 +982,9 @@ export interface NodeSaved {
   stored?: boolean;
   others?: Record<string, string>;
   other_stores?: Record<string, string>;
+  own_others?: Array<string>;
+  old_others?: Array<string>;
+  forked_others?: Array<string>;
   read_back_age_s?: number | null;
   newer?: string | null;
   unsaved?: number;
