@@ -24,6 +24,7 @@ from scratchflow.model.results.jobs import (
 from scratchflow.model.text import cells, counted, printable, shortened
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.model.wrap import Labelled
 from scratchflow.report.output import terminal_width
 
 _HEADER = ["name", "job", "state", "submitted", "ran", "node", "last output"]
@@ -109,7 +110,7 @@ def _ago(moment_s: float | None, now_s: float) -> str:
 def details(job: JobShown, task: int | None) -> Iterator[str]:
     """All that is known of one job."""
     yield f"job {job.number or '-'} (`{printable(job.name)}`): {states(job)}"
-    yield from (f"  {line}" for line in _asked_for(job))
+    yield from (Labelled(f"  {label:<10} ", text) for label, text in _asked_for(job))
     chosen = [one for one in job.tasks if task in {None, one.task}]
     for one in chosen[:_LISTED]:
         yield from _task_lines(job, one)
@@ -120,30 +121,30 @@ def details(job: JobShown, task: int | None) -> Iterator[str]:
         yield f"{again} runs it from the same files; with `--current` from the workspace as it is now"
 
 
-def _asked_for(job: JobShown) -> Iterator[str]:
+def _asked_for(job: JobShown) -> Iterator[tuple[str, str]]:
     from shlex import join  # a list of jobs does without
 
-    yield f"command    {printable(join(job.command))}"
+    yield "command", printable(join(job.command))
     if job.cwd:
-        yield f"directory  {printable(job.cwd)}"
-    yield f"code       snapshot {shown_id(job.snapshot)}{_git(job)}"
+        yield "directory", printable(job.cwd)
+    yield "code", f"snapshot {shown_id(job.snapshot)}{_git(job)}"
     asked = [
         f"{name}={value}" for name, value in job.slurm.items() if value not in ("", 0, [], False)
     ]
-    yield f"resources  {printable(' '.join([*asked, *job.sbatch]))}"
+    yield "resources", printable(" ".join([*asked, *job.sbatch]))
     if job.signal:
-        yield f"before end {_before_the_end(job)}"
+        yield "before end", _before_the_end(job)
     if job.tags:
-        yield f"tags       {printable(' '.join(job.tags))}"
+        yield "tags", printable(" ".join(job.tags))
     if job.rerun_of:
         number = f"job {job.rerun_of_number}, " if job.rerun_of_number is not None else ""
-        yield f"rerun of   {number}{job.rerun_of}"
-    yield f"record     {printable(job.directory)}"
+        yield "rerun of", f"{number}{job.rerun_of}"
+    yield "record", printable(job.directory)
     files = sum(one.collected_files for one in job.tasks)
     if files:
         size = format_size(sum(one.collected_bytes for one in job.tasks))
         command = f"`scratchflow jobs outputs {job.number or job.job} --to laptop:.`"
-        yield f"outputs    {counted(files, 'file')} ({size}): {command}"
+        yield "outputs", f"{counted(files, 'file')} ({size}): {command}"
 
 
 def _before_the_end(job: JobShown) -> str:
@@ -170,7 +171,7 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     ran = _ran([one], time.time())
     took = f", ran {ran}" if ran != "-" else ""
     again = f", restarted {counted(one.restarts, 'time')}" if one.restarts else ""
-    yield f"  {name:<10} {one.state}{code}{where}{took}{again}"
+    yield Labelled(f"  {name:<10} ", f"{one.state}{code}{where}{took}{again}")
     if one.why:
         yield f"             {printable(one.why)}"
     if one.continued:

@@ -16,6 +16,19 @@ class Whole(str):
     __slots__ = ()
 
 
+class Labelled(str):
+    """A line that begins with a label: where it is broken, it goes on beneath the text behind that."""
+
+    __slots__ = ("column",)
+    column: int
+
+    def __new__(cls, label: str, text: str) -> Labelled:
+        """The label with the spaces that follow it, and the text."""
+        line = super().__new__(cls, f"{label}{text}")
+        line.column = cells(label)
+        return line
+
+
 def broken(text: str, width: int | None, indent: str = "") -> list[str]:
     """The lines of a text; those after the first begin with the indent. Without a width it is one line.
 

@@ -32,7 +32,7 @@ from scratchflow.model.results.base import Result
 from scratchflow.model.results.by_op import result_of
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
-from scratchflow.model.wrap import Whole, broken
+from scratchflow.model.wrap import Labelled, Whole, broken
 from scratchflow.report.output import STDERR, STDOUT, Remarks, terminal_width, write_stdout
 
 if TYPE_CHECKING:
@@ -279,6 +279,8 @@ def _on_terminal(line: str, width: int | None) -> list[str]:
 
 def _indent(line: str) -> str:
     """Where a broken line goes on: beneath its first word, behind a mark or an indent of its own."""
+    if isinstance(line, Labelled):
+        return " " * line.column
     return " " * (len(line) - len(line.lstrip(" ✓✗")))
 
 

@@ -11,6 +11,7 @@ import msgspec
 from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
+from scratchflow.experiments.values import write_value
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import has_not_begun, name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
@@ -47,6 +48,8 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
     (looked,) = look_at(login, place, [record])
     task = _task(looked, asked, named)
     is_chosen = asked.task is not None or named is not None
+    if looked.record.is_array:
+        login.remark(_which(looked.record, task))
     others = "" if is_chosen else _others(looked, task, failed=asked.failed)
     if others and asked.follow:
         login.remark(others)
@@ -54,6 +57,12 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
     if others and not asked.follow:  # beneath what may be many lines
         login.remark(others)
     return shown
+
+
+def _which(record: JobRecord, task: int) -> str:
+    """Which task of an array it is, with the parameters that it was given."""
+    pairs = " ".join(f"{key}={write_value(value)}" for key, value in record.tasks[task].items())
+    return f"task {task} of job {record.number or record.id}" + (f": {pairs}" if pairs else "")
 
 
 def _shown(
@@ -88,10 +97,11 @@ def _others(looked: Looked, task: int, *, failed: bool) -> str:
     states = Counter(looked.state(one) for one in tasks).most_common()
     counts = ", ".join(f"{count} {state}" for state, count in states)
     another = next(one for one in reversed(tasks) if one != task)
-    first_failed = "" if failed else f", `scratchflow logs --failed {name}` the first that failed"
+    has_failures = any(has_failed(state) for state, _ in states)
+    first_failed = f", `scratchflow logs --failed {name}` the first that failed"
     return (
         f"this is task {task}, one of {len(tasks)} ({counts}); `scratchflow logs {name}_{another}` shows another"
-        f"{first_failed}"
+        f"{first_failed if has_failures and not failed else ''}"
     )
 
 

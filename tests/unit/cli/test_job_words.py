@@ -27,6 +27,7 @@ from scratchflow.model.results.jobs import (
     OutputsShown,
     TaskShown,
 )
+from scratchflow.report.human import _on_terminal
 from tests.unit.flows.jobs.test_code import JOB
 
 TASK = TaskShown(task=0, job_id=7, state="FAILED", why="exit code 3", node="n1", code=3)
@@ -256,3 +257,13 @@ def test_files_that_earlier_runs_made_are_told_apart() -> None:
     text = "\n".join(details(msgspec.structs.replace(ONE, tasks=[task]), None))
     assert "collected 3 files (5 B), 2 of them by earlier runs" in text
     assert "outputs    3 files (5 B)" in text
+
+
+def test_a_long_value_goes_on_beneath_itself_not_beneath_its_label() -> None:
+    git = GitState(commit="c0ffee" * 5, branch="main", dirty=True, untracked=True)
+    lines = details(msgspec.structs.replace(ONE, git=git), None)
+    (code,) = [line for line in lines if line.startswith("  code ")]
+    first, second = _on_terminal(code, 80)
+    assert first.startswith("  code       snapshot 3f2a9c, git c0ffee")
+    assert second == f"{' ' * 13}{second.strip()}"
+    assert second.endswith("does not track")

@@ -189,6 +189,20 @@ def test_of_several_tasks_it_is_said_which_one_is_shown(
     way = f"; `scratchflow logs {job.number}_1` shows another"
     found = [line for line in said if line.startswith("this is task 0, one of 2 (") and way in line]
     assert bool(found) is is_said
+    task = 0 if is_said else 1
+    assert said[0] == f"task {task} of job {job.number}: a={task + 1}"
+
+
+def test_nobody_is_sent_to_a_failed_task_when_none_has_failed(cluster: Cluster) -> None:
+    job = submit(cluster.login, Submit(command=("true",), tasks=({"a": 1}, {"a": 2})))
+    cluster.fake.jobs[job.number or 0].state = "COMPLETED"
+    for task in (0, 1):
+        own = TaskRecord(task=task, job_id=1, node="n", phase="ended", start="", code=0)
+        write_task(cluster.desk.place, job.job, own)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    said = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert f"`scratchflow logs {job.number}_1` shows another" in said[-1]
+    assert "--failed" not in said[-1]
 
 
 def test_whoever_sees_the_first_failed_task_is_not_sent_there_again(cluster: Cluster) -> None:
@@ -198,7 +212,7 @@ def test_whoever_sees_the_first_failed_task_is_not_sent_there_again(cluster: Clu
     for failed in (False, True):
         cluster.said.clear()
         read_logs(cluster.login, ReadLogs(wanted="last", failed=failed))
-        (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+        said = [event.message for event in cluster.said if isinstance(event, Log)][-1]
         assert f"`scratchflow logs {job.number}_1` shows another" in said
         assert ("logs --failed" in said) is not failed
 
