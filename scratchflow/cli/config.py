@@ -127,6 +127,11 @@ def import_settings(
     return Call("config import", run, show)
 
 
+def saved_line(path: str) -> str:
+    """The last word on a change: that it is in the file, and which file that is."""
+    return f"✓ saved in `{printable(path)}`"
+
+
 def _value(found: ConfigValue) -> Iterator[str]:
     """Text as it is, for scripts; everything else as TOML. What is not set prints nothing."""
     if found.value is not None:
@@ -187,3 +192,5 @@ def _changed(changed: ConfigChanged) -> Iterator[str]:
     if changed.takes_effect:
         yield changed.takes_effect
     yield from map(printable, changed.stays)
+    if changed.changed and not changed.dry_run:
+        yield saved_line(changed.path)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scratchflow.cli.call import Call
+from scratchflow.cli.config import saved_line
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, caller
 from scratchflow.cli.questions import confirmed
 from scratchflow.cli.tables import aligned
@@ -184,6 +185,7 @@ def _used(written: ProfileWritten) -> Iterator[str]:
         yield Whole(written.diff)
     elif written.changed:
         yield f"commands use profile `{written.profile}` from now on"
+        yield saved_line(written.path)
     else:
         yield f"profile `{written.profile}` is the default already"
 
@@ -191,6 +193,7 @@ def _used(written: ProfileWritten) -> Iterator[str]:
 def _written(written: ProfileWritten) -> Iterator[str]:
     yield Whole(written.diff)
     if not written.dry_run:
+        yield saved_line(written.path)
         yield f"Next: scratchflow -p {written.profile} up"
 
 
@@ -204,3 +207,5 @@ def _removed(removed: ProfileRemoved) -> Iterator[str]:
         yield f"{would} the ssh alias `{printable(removed.alias)}`"
     for stays in removed.stays:
         yield f"stays: {printable(stays)}"
+    if not removed.dry_run:
+        yield saved_line(removed.path)

@@ -61,3 +61,11 @@ def test_unset_takes_one_line_out_and_leaves_the_rest(machine: Machine) -> None:
     assert "`profiles.uni.slurm.gpus` is not set in" in again.stdout
     machine.data("config", "unset", "default_profile")
     assert "default_profile" not in machine.file.read_text()
+
+
+def test_a_change_ends_with_where_it_is_saved(machine: Machine) -> None:
+    saved = f"✓ saved in `{machine.file}`\n"
+    assert "✓" not in machine.run("config", "set", "slurm.gpus", "3", "--dry-run").stdout
+    assert machine.run("config", "set", "slurm.gpus", "3").stdout.endswith(saved)
+    assert "✓" not in machine.run("config", "set", "slurm.gpus", "3").stdout
+    assert machine.run("config", "unset", "slurm.gpus").stdout.endswith(saved)

@@ -138,7 +138,11 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
 
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
     said = machine.run("profiles", "copy", "uni", "b").stdout
-    assert said.endswith("Next: scratchflow -p b up\n")
+    path = machine.data("config", "path")["path"]
+    assert said.endswith(f"✓ saved in `{path}`\nNext: scratchflow -p b up\n")
+    for words in (["use", "b"], ["remove", "b", "--yes"]):
+        assert machine.run("profiles", *words).stdout.endswith(f"✓ saved in `{path}`\n")
+    assert "✓" not in machine.run("profiles", "copy", "uni", "c", "--dry-run").stdout
 
 
 def test_the_default_goes_with_its_profile(machine: Machine) -> None:
