@@ -8,6 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.remote_call import on_login
+from scratchflow.cli.status_lines import NEXT_WHY
 from scratchflow.model.ages import at, span
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
 from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
@@ -71,6 +72,7 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
             yield f"not on {nodes}; `scratchflow autobackup on` starts it there"
         last = f"at {at(shown.last_time)}" if shown.last_time else "not yet"
         following = f"at {at(shown.next_time)}" if shown.next_time else "unknown"
-        yield printable(f"last by itself {last}, next {following}")
+        why = f" ({NEXT_WHY[shown.next_why]})" if shown.next_why in NEXT_WHY else ""
+        yield printable(f"last by itself {last}, next {following}{why}")
     if shown.last_error:
         yield f"last error: {printable(shown.last_error)}"

@@ -40,6 +40,11 @@ from scratchflow.report.output import terminal_width
 
 AT_THE_END = ", next when the job ends"
 AND_AT_THE_END = ", and when the job ends"
+NEXT_WHY = {
+    "retry": "again, after a failure",
+    "final": "before the time limit",
+    "closing": "once more before the time limit",
+}
 _FRESH_S = 300
 _DAY_S = 86400
 
@@ -303,7 +308,8 @@ def _checked(oldest_s: int | None) -> str:
 def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> str:
     if not autobackup.enabled:
         return "off"
-    following = following_words(autobackup.next_time, held.end_time if held else None)
+    end_time = held.end_time if held else None
+    following = following_words(autobackup.next_time, end_time, autobackup.next_why)
     if held is not None and held.job_id is not None and following != AT_THE_END:
         following += AND_AT_THE_END
     of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
@@ -313,12 +319,13 @@ def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> st
     return f"every {span(autobackup.every_s)}{of}{following}"
 
 
-def following_words(next_time: str | None, end_time: str | None) -> str:
-    """When the next automatic backup is due; after the job's end there is none."""
+def following_words(next_time: str | None, end_time: str | None, why: str = "") -> str:
+    """When the next automatic backup is due, and why then if not by the interval; after the job's end there is none."""
     next_s, end_s = epoch(next_time), epoch(end_time)
     if next_s is not None and end_s is not None and next_s >= end_s:
         return AT_THE_END
-    return f", next at {at(next_time)}" if next_time else ""
+    reason = f" ({NEXT_WHY[why]})" if why in NEXT_WHY else ""
+    return f", next at {at(next_time)}{reason}" if next_time else ""
 
 
 def _session(session: SessionShown) -> str:

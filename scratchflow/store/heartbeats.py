@@ -55,6 +55,8 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     phase: Literal["waiting", "backing up", "ended"]
     time: str
     next_time: str | None = None
+    # Why then: `regular`, `retry`, `final` or `closing`; empty when it is not known.
+    next_why: str = ""
     last_time: str | None = None
     last_snapshot: str | None = None
     last_duration_s: float | None = None

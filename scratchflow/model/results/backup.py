@@ -105,6 +105,8 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool
     every_s: float
     next_time: str | None = None
+    next_why: str = ""
+    """Why then: `regular` by the interval, `retry` after a failure, `final` before the time limit, `closing` once more."""
     last_time: str | None = None
     last_error: str | None = None
     overdue: bool = False

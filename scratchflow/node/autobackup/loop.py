@@ -285,7 +285,10 @@ class _Loop:
             next_s = now.wall_s + self._wait_s(now)
             if self._end_s is not None:  # then the last one is taken, and no later one
                 next_s = min(next_s, max(now.wall_s, self._end_s))
-            self._life = msgspec.structs.replace(self._life, next_time=iso_time(next_s))
+            why = self._timetable.why(now, self._end_s, self._last_duration_s)
+            self._life = msgspec.structs.replace(
+                self._life, next_time=iso_time(next_s), next_why=why
+            )
         self._life = msgspec.structs.replace(
             self._life,
             time=iso_time(now.wall_s) or "",

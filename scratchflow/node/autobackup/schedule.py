@@ -6,6 +6,8 @@ that Slurm gives; it is converted anew at every look, with the wall clock of tha
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 # Many nodes of one cluster start in the same minute: spread their backups.
@@ -16,6 +18,10 @@ RETRY_S = 60.0
 _SAME_FINAL_S = 60.0
 # The least time before the end that a snapshot on a scratch that goes with the job is begun by the clock.
 CLOSING_S = 30.0
+
+
+Why = Literal["regular", "retry", "final", "closing"]
+"""By the interval; again after a failure; the last one before the time limit; one more until that."""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,13 +89,24 @@ class Timetable:
 
     def wait_s(self, now: Moment, end_s: float | None, last_duration_s: float) -> float:
         """How long until the next one is due; 0 when it is."""
-        due_s = self._regular_s
-        # After a failure the retry comes first, also before the final one.
-        if not self._retries:
-            final_s = self._final_s(now, end_s, last_duration_s)
-            closing_s = self._closing_s(now, end_s, last_duration_s) if final_s is None else None
-            due_s = min(one for one in (due_s, final_s, closing_s) if one is not None)
+        due_s, _ = self._due(now, end_s, last_duration_s)
         return max(0.0, due_s - now.monotonic_s)
+
+    def why(self, now: Moment, end_s: float | None, last_duration_s: float) -> Why:
+        """Why the next one is due when it is."""
+        return self._due(now, end_s, last_duration_s)[1]
+
+    def _due(self, now: Moment, end_s: float | None, last_duration_s: float) -> tuple[float, Why]:
+        """When the next one is due by the monotonic clock, and why then."""
+        # After a failure the retry comes first, also before the final one.
+        if self._retries:
+            return self._regular_s, "retry"
+        final_s = self._final_s(now, end_s, last_duration_s)
+        closing_s = self._closing_s(now, end_s, last_duration_s) if final_s is None else None
+        early_s = final_s if final_s is not None else closing_s
+        if early_s is None or early_s >= self._regular_s:
+            return self._regular_s, "regular"
+        return early_s, "final" if final_s is not None else "closing"
 
     def is_final(self, now: Moment, end_s: float | None, last_duration_s: float) -> bool:
         """Whether the last one before the job's end is due."""

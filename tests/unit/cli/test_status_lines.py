@@ -30,6 +30,13 @@ def test_nothing_is_due_after_the_end(
     next_time: str | None, end_time: str | None, words: str
 ) -> None:
     assert following_words(next_time, end_time) == words
+    assert following_words(next_time, end_time, "regular") == words
+
+
+def test_what_is_not_due_by_the_interval_is_told_with_the_reason() -> None:
+    assert following_words(SOON, END, "final") == f", next at {at(SOON)} (before the time limit)"
+    assert following_words(SOON, END, "retry").endswith("(again, after a failure)")
+    assert following_words(LATER, END, "final") == ", next when the job ends"
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,7 @@ export interface AutobackupShown {
   enabled: boolean;
   every_s: number;
   next_time?: string | null;
+  next_why?: string;
   last_time?: string | null;
   last_error?: string | null;
   overdue?: boolean;

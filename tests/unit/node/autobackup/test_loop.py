@@ -275,6 +275,7 @@ def test_a_snapshot_from_the_future_does_not_delay_the_next(
     monkeypatch.setattr(autobackup_loop, "beat", heard)
     run_autobackup(desk.context, desk.notify, Autobackup(token="t"), {})  # noqa: S106 - no secret
     assert (epoch(beats[0].next_time) or 0) <= time.time() + 1800
+    assert beats[0].next_why == "regular"
     assert [life.beats for life in beats] == list(range(1, len(beats) + 1))
 
 

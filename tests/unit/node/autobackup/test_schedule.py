@@ -140,3 +140,29 @@ def test_where_scratch_goes_with_the_job_more_follow_the_last_one_up_to_the_end(
         assert not table.is_final(clocks.now, end_s, last_duration_s=1)
         table.succeeded(clocks.now, chance=0, final=False)
     assert waited == [300, 150, 75, 37.5]
+
+
+def test_it_is_known_why_the_next_one_is_due(clocks: Clocks) -> None:
+    table = start(clocks)
+    end_s = clocks.wall_s + HOUR_S
+
+    def why() -> str:
+        return table.why(clocks.now, end_s, last_duration_s=1)
+
+    assert why() == "regular"
+    table.failed(clocks.now)
+    assert why() == "retry"
+    table.succeeded(clocks.now, 0, final=False)
+    clocks.pass_by(1800)
+    table.succeeded(clocks.now, 0, final=False)
+    assert why() == "final"
+    assert wait_s(table, clocks, end_s) < 1800
+    clocks.pass_by(1200)
+    table.succeeded(clocks.now, 0, final=True)
+    assert why() == "regular"
+    going = Schedule(every_s=1800, final_before_s=600, scratch_goes=True)
+    table = Timetable(going, clocks.now, 0.0, chance=0)
+    end_s = clocks.wall_s + HOUR_S
+    clocks.pass_by(3000)
+    table.succeeded(clocks.now, 0, final=True)
+    assert why() == "closing"
