@@ -86,7 +86,7 @@ def create(
 
     `--from` fills a new or empty workspace, and writes over nothing (exit code 35). `laptop:DIR` is a
     directory of the machine that you type on. What `backup.exclude`, a `.scratchignore` in DIR or a
-    CACHEDIR.TAG excludes stays behind. `--tracked` brings files as they are now, uncommitted changes included,
+    CACHEDIR.TAG excludes stays behind. What DIR holds goes into the workspace itself: `DIR/a` becomes `work/a`. `--tracked` brings files as they are now, uncommitted changes included,
     and no untracked ones. A git URL is cloned on the node, with the keys and credentials that your account has
     there; your laptop's ssh agent is not used.
     """
@@ -182,4 +182,4 @@ def _filled(created: WorkspaceCreated) -> str:
     size = ""
     if created.files is not None and created.bytes is not None:
         size = f": {counted(created.files, 'file')}, {format_size(created.bytes)}"
-    return f" from `{created.source}`{size}"
+    return f" with the contents of `{created.source}`{size}"

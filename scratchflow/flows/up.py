@@ -179,7 +179,7 @@ def _say(settled: Settled, emit: Emit) -> None:
     emit(Log(level="info", message=texts[settled.action]))
     saved = settled.restored.safety_snapshot if settled.restored else None
     if saved:
-        message = f"what was there of an earlier job, in no snapshot yet, is saved as a fork, snapshot {saved}"
+        message = f"what was there and in no snapshot yet is saved as a fork, snapshot {saved}"
         emit(Log(level="info", message=message))
     if settled.newer:
         message = (

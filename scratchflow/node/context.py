@@ -68,7 +68,8 @@ class NodeContext(msgspec.Struct, frozen=True):
         """The end of a sentence about adding files by hand: without a cluster the workspace is a directory here."""
         if self.profile.scheduler == "none":
             return f"into `{printable(self.workspace.path)}`"
-        return "with `scp` or `rsync` to the host that `scratchflow up` names"
+        there = printable(f"{self.profile.alias}:{self.workspace.path}")
+        return f"with `scp` or `rsync` to `{there}`"
 
     @property
     def scratch_goes_with_job(self) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from scratchflow.cli.verbs import parse
 from scratchflow.dispatch import cluster
 from scratchflow.model.errors.workspace import SourceUnusable
+from scratchflow.model.results.create import WorkspaceCreated
 from scratchflow.node.bring.pack import unusable
 
 
@@ -46,3 +47,11 @@ def test_a_reason_that_is_no_missing_directory_keeps_its_own_next_step(
     with pytest.raises(SourceUnusable) as caught:
         parse(["create", "--from", str(tmp_path), "--tracked"]).flow(lambda _: None)
     assert caught.value.shown_hint == "without `--tracked` it is brought"
+
+
+def test_it_is_said_that_the_contents_are_in_the_workspace_itself() -> None:
+    made = WorkspaceCreated(
+        path="/s/work", snapshot="s", source="laptop:~/thesis", files=2, bytes=10
+    )
+    (line,) = parse(["create"]).show(made)
+    assert line.startswith("workspace `/s/work` with the contents of `laptop:~/thesis`: 2 files,")

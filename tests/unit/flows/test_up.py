@@ -18,7 +18,7 @@ from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warne
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
 from scratchflow.model.results.allocation import Allocated
 from scratchflow.model.results.backup import AutobackupSwitched, CopyShown
-from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.restore import Restored, Settled
 from scratchflow.model.results.status import Problem
 from scratchflow.model.results.up import MadeReady, UpAndRunning
 from scratchflow.process.interrupted import Interrupted
@@ -156,6 +156,28 @@ def test_each_thing_that_was_missing_is_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, news: dict[str, Any]
 ) -> None:
     assert Desk(tmp_path, monkeypatch, **news).up().changed
+
+
+def test_what_is_saved_before_a_restore_is_not_said_to_be_of_an_earlier_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restored = Restored(
+        snapshot="b",
+        mode="delta",
+        target="/w",
+        files=1,
+        bytes=1,
+        written_files=1,
+        written_bytes=1,
+        duration_s=0.1,
+        safety_snapshot="c",
+    )
+    settled = Settled(action="restored", path="/w", snapshot="b", restored=restored)
+    desk = Desk(tmp_path, monkeypatch, settle=settled)
+    desk.up()
+    said = " ".join(event.message for event in desk.cluster.told if isinstance(event, Log))
+    assert "in no snapshot yet is saved as a fork, snapshot c" in said
+    assert "earlier job" not in said
 
 
 def test_a_workspace_that_is_not_the_newest_is_warned_of(

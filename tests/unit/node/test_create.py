@@ -110,7 +110,8 @@ def test_the_refusal_says_where_files_are_copied_to(desk: Desk, scheduler: str) 
         create(context, desk.notify, Create(named="laptop:~/thesis"), {})
     is_here = f"copy them into `{desk.work}`" in caught.value.shown_hint
     assert is_here == (scheduler == "none")
-    assert ("`scratchflow up` names" in caught.value.shown_hint) == (scheduler == "slurm")
+    by_ssh = f"`scp` or `rsync` to `compile_machine:{desk.work}`"
+    assert (by_ssh in caught.value.shown_hint) == (scheduler == "slurm")
 
 
 def test_an_environment_is_made_with_the_profile_s_modules_and_variables(tmp_path: Path) -> None:
