@@ -87,7 +87,10 @@ def shown(now: UpAndRunning) -> Iterator[str]:
     if now.autobackup:
         yield autobackup_line(now.autobackup, now.job_id, now.nodes)
     if not now.editor.opened:
-        yield from editor_lines(now.editor.command, now.editor.link)
+        # Where the program is, nobody needs the link, which is longer than a line of a small terminal.
+        yield from editor_lines(
+            now.editor.command, "" if now.editor.has_editor else now.editor.link
+        )
     yield from other_ways(now)
     yield from other_nodes(now.nodes, now.alias)
     yield from problem_lines(now.problems, terminal_width())
@@ -118,4 +121,5 @@ def editor_lines(command: list[str], link: str) -> Iterator[str]:
     import shlex
 
     yield Whole(f"open it with: {printable(shlex.join(command))}")
-    yield Whole(f"or with:      {printable(link)}")
+    if link:
+        yield Whole(f"or with:      {printable(link)}")

@@ -79,8 +79,13 @@ VERBS = {
 # Verbs that share a line of `--help`, so that all of them are seen on a small terminal.
 TOGETHER = {
     ("run", "shell", "attach"): "Run a command, or open a shell, on the node",
-    ("serve", "tunnel"): "Open TensorBoard, Jupyter or any port of the node here",
+    ("serve", "tunnel"): "Open TensorBoard, Jupyter, any port of the node here",
     ("jobs", "logs", "cancel"): "Show, rerun, read and end submitted jobs",
+    ("create", "open"): "Make the workspace, bring your files; open the editor",
+    ("hop", "clear"): "Move to another node; back up and give the node back",
+    ("backup", "restore"): "Take a snapshot; bring the workspace or a file back",
+    ("snapshots", "autobackup"): "List, compare and move snapshots; take them regularly",
+    ("setup", "doctor"): "Set up a cluster; check every link, with its fix",
     ("profiles", "config"): "Choose profiles; show and change settings",
     ("nodes", "allocate"): "Show nodes and what is free; take one, and no more",
 }
@@ -131,6 +136,17 @@ class Verbs(VerbGroup):
             return [CompletionItem(name, help=verb.summary) for name, verb in verbs]
         return super().shell_complete(ctx, incomplete)
 
+    def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+        """Those that say little share a line, so that the commands beneath stay in sight."""
+        from scratchflow.cli.help import in_one
+
+        known = {f"--{name.partition('--')[2].split()[0]}": (name, text) for name, text in rows}
+        installs, shows = (known.pop(name) for name in SET_UP_COMPLETION)
+        pairs = [("--json", "--quiet"), ("--verbose", "--version")]
+        together = [in_one([known.pop(name) for name in pair]) for pair in pairs]
+        completion = (installs[0], f"Let Tab complete; {shows[0]} prints how.")
+        return {"Options": [*known.values(), *together, completion]}
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         from scratchflow.cli.help import rows_under
 
@@ -172,7 +188,6 @@ def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Fast node-local scratch for Slurm users, without losing a byte.
-
     `scratchflow COMMAND --help` shows options and examples. Without scratchflow: HOW-TO-RESTORE.txt
     beside the snapshots; `status` says where.
     """

@@ -78,6 +78,7 @@ def opened(
         opened=run,
         host=settings.profile.alias if remote else None,
         exists=exists,
+        has_editor=shutil.which(editor, path=environment.get("PATH")) is not None,
     )
 
 

@@ -28,6 +28,8 @@ class EditorOpened(Result, frozen=True):
     """The ssh host that leads there; null when the workspace is on this machine."""
     exists: bool | None = None
     """Whether the workspace is there; null when nobody has looked in this job."""
+    has_editor: bool = False
+    """Whether the program of `command` is on this machine."""
 
 
 class UpAndRunning(Result, frozen=True):

@@ -65,6 +65,14 @@ def test_they_are_what_up_prints() -> None:
     assert autobackup_line(ON, 7) in lines
 
 
+def test_the_link_is_for_a_machine_without_the_editor() -> None:
+    assert "or with:      vscode://w" in list(shown(now()))
+    editor = msgspec.structs.replace(now().editor, has_editor=True)
+    lines = list(shown(msgspec.structs.replace(now(), editor=editor)))
+    assert "open it with: code" in lines
+    assert not any("vscode://" in line for line in lines)
+
+
 def test_all_is_well_is_said_only_when_nothing_is_wrong() -> None:
     well = msgspec.structs.replace(now(), changed=False)
     assert any("all is well" in line for line in shown(well))

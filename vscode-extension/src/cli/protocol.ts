@@ -498,6 +498,7 @@ export interface EditorOpened {
   opened: boolean;
   host?: string | null;
   exists?: boolean | null;
+  has_editor?: boolean;
 }
 
 /** A node that another profile of this cluster holds, or waits for. */
