@@ -88,7 +88,7 @@ def _other_workspaces(cleared: Cleared) -> Iterator[str]:
         command = restore_command(name, cleared.other_stores.get(name, ""))
         if name in cleared.forked_others:
             command += f" {shown_id(snapshot)}"
-        yield printable(f"workspace `{name}`: saved as {shown_id(snapshot)}; `{command}`")
+        yield printable(f"`{name}`: snapshot {shown_id(snapshot)}, `{command}`")
 
 
 def _what_stays(cleared: Cleared) -> Iterator[str]:

@@ -60,7 +60,7 @@ def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)
     lines = list(_shown(cleared))
     assert lines[0].startswith("the workspace is saved in snapshot aaaaaa")
-    assert lines[1] == "workspace `p2`: saved as 98c09c; `scratchflow --set workspace=p2 restore`"
+    assert lines[1] == "`p2`: snapshot 98c09c, `scratchflow --set workspace=p2 restore`"
 
 
 def test_of_an_older_copy_only_what_was_new_in_it_is_told_with_the_snapshot_that_has_it() -> None:
