@@ -12,7 +12,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
-from scratchflow.login.jobs.snapshot_file import read_in_snapshot
+from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.login.jobs.submit import new_job_id, submit_record
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.job import JobRecord
@@ -69,7 +69,10 @@ def _snapshot(place: StoreDirectory, record: JobRecord, asked: RerunJob) -> str:
 
 
 def _lines(place: StoreDirectory, record: JobRecord) -> list[str]:
+    """The `#SBATCH` lines of its script; UsageInvalid when the snapshot has not what the job needs."""
     manifest = read_catalogue(place).by_id(record.snapshot)
+    if record.directory:
+        require_directory(place, manifest, record.directory)
     if not record.script:
         return []
     text = read_in_snapshot(place, manifest, record.script)

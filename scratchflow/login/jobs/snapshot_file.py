@@ -1,4 +1,4 @@
-"""One small file of a snapshot, read without a node; links inside the workspace are followed."""
+"""What a submitted job needs of its snapshot, looked at without a node; links inside the workspace are followed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import extract
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.snapshot import Manifest
@@ -30,6 +30,9 @@ def read_in_snapshot(place: StoreDirectory, manifest: Manifest, path: str) -> by
     index = open_index(place.archive(manifest.id))
     missing = PathMissing(snapshot=manifest.id, path=path)
     inside = _followed(index, os.fsencode(manifest.workspace), path, missing)
+    if inside is None:
+        why = "is a link that leads out of the workspace, where the job does not find it"
+        raise _unusable(path, f"{why}: copy the script into the workspace")
     entry = index.find(inside)
     if entry is None:
         raise missing
@@ -43,8 +46,27 @@ def read_in_snapshot(place: StoreDirectory, manifest: Manifest, path: str) -> by
         return Path(name, os.fsdecode(inside)).read_bytes()
 
 
-def _followed(index: Index, workspace: bytes, path: str, missing: PathMissing) -> bytes:
-    """The path from scratch down with links resolved: the job's copy has the same ones, and they lead to the same file."""
+def require_directory(place: StoreDirectory, manifest: Manifest, path: str) -> None:
+    """UsageInvalid when no command could start there. Where a link leads out of the workspace, only the node knows."""
+    index = open_index(place.archive(manifest.id))
+    missing = PathMissing(snapshot=manifest.id, path=path)
+    try:
+        inside = _followed(index, os.fsencode(manifest.workspace), path, missing)
+    except PathMissing as error:
+        problem = "is not in the workspace, as of the snapshot that the job would run from"
+        raise _unusable(path, f"{problem}: `--cwd` takes one of its directories") from error
+    if inside is None:
+        return
+    entry = index.find(inside)
+    if entry is None or index.mode[entry] & KIND_MASK != DIRECTORY:
+        raise _unusable(path, "is no directory, and `--cwd` takes one")
+
+
+def _followed(index: Index, workspace: bytes, path: str, missing: PathMissing) -> bytes | None:
+    """The path from scratch down with links resolved: the job's copy has the same ones, and they lead to the same file.
+
+    None when one leads out of the workspace.
+    """
     here = [workspace]
     waiting = path.encode("utf-8", "surrogateescape").split(b"/")
     links = 0
@@ -52,7 +74,7 @@ def _followed(index: Index, workspace: bytes, path: str, missing: PathMissing) -
         name = waiting.pop(0)
         if name == b"..":
             if not here:
-                raise _leads_out(path)
+                return None
             here.pop()
         elif name not in {b"", b"."}:
             here.append(name)
@@ -61,23 +83,16 @@ def _followed(index: Index, workspace: bytes, path: str, missing: PathMissing) -
             links += 1
             target = index.target(entry)
             if target.startswith(b"/"):
-                raise _leads_out(path)
+                return None
             if links > _MOST_LINKS:
                 raise _unusable(path, "is a link that leads back to itself")
             here.pop()
             waiting = [*target.split(b"/"), *waiting]
         elif entry is None and here:
-            raise missing if here[0] == workspace else _leads_out(path)
-    if here[:1] != [workspace]:
-        raise _leads_out(path)
-    return b"/".join(here)
-
-
-def _leads_out(path: str) -> UsageInvalid:
-    return _unusable(
-        path,
-        "is a link that leads out of the workspace, where the job does not find it: copy the script into the workspace",
-    )
+            if here[0] == workspace:
+                raise missing
+            return None
+    return b"/".join(here) if here[:1] == [workspace] else None
 
 
 def _unusable(path: str, why: str) -> UsageInvalid:

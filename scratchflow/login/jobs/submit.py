@@ -48,7 +48,7 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.limits import require_startable
-from scratchflow.login.jobs.snapshot_file import read_in_snapshot
+from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
@@ -88,6 +88,8 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     place = find_place(_store(login), login.profile.workspace)
     manifest = _snapshot(place, asked.snapshot)
     lines, command = _command(place, manifest, asked)
+    if asked.directory:
+        require_directory(place, manifest, asked.directory)
     _require_usable([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, lines) for part in parts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.login.jobs.snapshot_file import read_in_snapshot
+from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.store.catalogue import read_catalogue
@@ -65,3 +65,34 @@ def test_a_link_to_anything_else_is_refused_with_the_reason(
     newest = read_catalogue(desk.place).snapshots[-1]
     with pytest.raises(UsageInvalid, match=said):
         read_in_snapshot(desk.place, newest, "link")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("missing", "is not in the workspace"),
+        ("src/missing", "is not in the workspace"),
+        ("README", "is no directory"),
+        ("to-file", "is no directory"),
+        ("around", "leads back to itself"),
+    ],
+)
+def test_a_directory_that_no_command_could_start_in_is_refused(
+    desk: Desk, path: str, said: str
+) -> None:
+    (desk.work / "to-file").symlink_to("src/main.py")
+    (desk.work / "around").symlink_to("around")
+    desk.backup()
+    newest = read_catalogue(desk.place).snapshots[-1]
+    with pytest.raises(UsageInvalid, match=said):
+        require_directory(desk.place, newest, path)
+
+
+@pytest.mark.parametrize("path", ["src", "empty", "to-src", "to-shared", "to-shared/deep"])
+def test_one_that_is_there_or_that_only_the_node_knows_is_taken(desk: Desk, path: str) -> None:
+    (desk.work / "empty").mkdir()
+    (desk.work / "to-src").symlink_to("src")
+    (desk.work / "to-shared").symlink_to("/fsx/data")
+    desk.backup()
+    newest = read_catalogue(desk.place).snapshots[-1]
+    require_directory(desk.place, newest, path)

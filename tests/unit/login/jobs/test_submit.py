@@ -79,6 +79,14 @@ def test_a_script_brings_its_lines_its_name_and_its_interpreter(cluster: Cluster
         submit(cluster.login, Submit(script="missing.sh"))
 
 
+def test_a_directory_that_is_not_in_the_snapshot_is_refused_at_once(cluster: Cluster) -> None:
+    done = submit(cluster.login, msgspec.structs.replace(CMD, directory="src"))
+    with pytest.raises(UsageInvalid, match="`sub` is not in the workspace"):
+        submit(cluster.login, msgspec.structs.replace(CMD, directory="sub"))
+    assert job_ids(cluster.desk.place) == [done.job]
+    assert len(asked_of_slurm(cluster)) == 1
+
+
 def test_no_value_of_the_environment_is_in_the_record_or_the_script(cluster: Cluster) -> None:
     options = msgspec.structs.replace(
         cluster.profile.environment, variables={"WANDB_API_KEY": "s3cret"}
@@ -188,6 +196,8 @@ def test_when_a_later_array_fails_the_rest_can_be_rerun(
 
 
 def test_a_command_further_down_makes_its_outputs_there(cluster: Cluster) -> None:
+    cluster.desk.write("work/a[1]/b/x")
+    cluster.desk.backup()
     asked = msgspec.structs.replace(CMD, directory="a[1]/b", collect=("*.pt", "./x/"))
     record = read_job(cluster.desk.place, submit(cluster.login, asked).job)
     assert record is not None
