@@ -109,19 +109,30 @@ def rest_of(own: TaskRecord | None) -> str:
     if not own.unsaved_on:
         return ""
     what = "what is not saved is still" if own.not_collected else "what it made last may still be"
-    where = f"{what} on {in_words(own.unsaved_on)}"
-    if any(one.endswith(f": {os.strerror(errno.EACCES)}") for one in own.not_collected):
-        import shlex  # few jobs have such files
-
-        first = _submit_on(own.unsaved_on[0], f"chmod -R u+rwX {shlex.quote(own.directory)}")
-        return f"{where}, and cannot all be read: {first} changes that; then {brings_home(own.unsaved_on)}"
-    return f"{where}; {brings_home(own.unsaved_on)}"
+    return f"{what} on {in_words(own.unsaved_on)}; {way_home(own)}"
 
 
-def brings_home(nodes: Sequence[str]) -> str:
-    """How it gets into the store."""
+def way_home(own: TaskRecord) -> str:
+    """How that gets into the store which a task has left on nodes. No job saves what it may not read."""
+    nodes = own.unsaved_on
     where = "there" if len(nodes) == 1 else "on each of them"
-    return f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
+    saves = f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
+    closed = [node for node in nodes if any(map(_is_closed, own.not_collected_of(node)))]
+    if not closed:
+        return saves
+    import shlex  # few jobs have such files
+
+    opens = _submit_on(closed[0], f"chmod -R u+rwX {shlex.quote(own.directory)}")
+    on_each = f", and likewise on {in_words(closed[1:])}" if closed[1:] else ""
+    return (
+        f"some of it cannot be read: it is in `{own.directory}` on {in_words(closed)},"
+        f" and {opens} changes that{on_each}; then {saves}"
+    )
+
+
+def _is_closed(line: str) -> bool:
+    """Whether what could not be saved was closed to its own user; a store that takes nothing says something else."""
+    return line.endswith(f": {os.strerror(errno.EACCES)}")
 
 
 def _submit_on(node: str, command: str) -> str:

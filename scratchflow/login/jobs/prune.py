@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import brings_home, in_words
+from scratchflow.login.jobs.ends import in_words, way_home
 from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
@@ -115,7 +115,7 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
     is_given_up = bool(asked.wanted and asked.outputs)
     unsaved = [task for task in one.tasks.values() if task.unsaved_on]
     if unsaved and not is_given_up:
-        return _unsaved(unsaved[0]), f"{brings_home(unsaved[0].unsaved_on)}; {gives_up}"
+        return _unsaved(unsaved[0]), f"{way_home(unsaved[0])}; {gives_up}"
     if one.damaged and not is_given_up:
         why = f"the record of its task {one.damaged[0]} cannot be read, and not all that it made may be saved"
         return why, gives_up

@@ -165,8 +165,19 @@ def test_of_what_cannot_be_read_it_is_told_how_that_changes() -> None:
         OWN, not_collected=["outputs/x: Permission denied"], directory="/scratch/a b/jobs/j-0"
     )
     words = rest_of(own)
+    assert "it is in `/scratch/a b/jobs/j-0` on `n1`, and" in words
     line = "scratchflow submit --sbatch=--nodelist=n1 -- chmod -R u+rwX '/scratch/a b/jobs/j-0'"
     assert f"`{line}` changes that; then the next job there saves it" in words
+
+
+def test_of_several_nodes_only_the_one_with_closed_files_is_named_for_that() -> None:
+    lines = ["outputs/x: No space left on device", "n2: outputs/y: Permission denied"]
+    own = msgspec.structs.replace(
+        OWN, further_nodes=["n2"], not_collected=lines, directory="/scratch/a/jobs/j-0"
+    )
+    words = rest_of(own)
+    assert "--nodelist=n2 -- chmod -R u+rwX /scratch/a/jobs/j-0` changes that; then" in words
+    assert "the next job on each of them saves it" in words
 
 
 def test_what_went_with_the_job_is_told_as_lost() -> None:

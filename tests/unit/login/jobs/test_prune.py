@@ -99,6 +99,19 @@ def test_what_nobody_will_save_any_more_can_be_given_up_by_name(cluster: Cluster
     assert job_ids(cluster.desk.place) == []
 
 
+def test_of_files_that_cannot_be_read_the_refusal_says_where_they_are_and_what_opens_them(
+    cluster: Cluster,
+) -> None:
+    closed = ["outputs/x: Permission denied"]
+    own = msgspec.structs.replace(OWN, not_collected=closed, directory="/scratch/a/jobs/j-0")
+    job = ended(cluster, own=own)
+    with pytest.raises(JobNotReady) as refused:
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,)))
+    hint = refused.value.shown_hint
+    assert "it is in `/scratch/a/jobs/j-0` on `n1`" in hint
+    assert "--nodelist=n1 -- chmod -R u+rwX /scratch/a/jobs/j-0`" in hint
+
+
 def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:
     job = ended(cluster)
     cluster.fake.up = False
