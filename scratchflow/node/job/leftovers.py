@@ -23,6 +23,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.outputs import outputs_of_tasks
 from scratchflow.store.jobs.records import (
     job_directory,
     make_job_directory,
@@ -177,15 +178,16 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         is_to_tell = is_over and read_task(place, job, task) == task_record
         if found.failed:
             if is_to_tell and not is_earlier:
-                counted = task_record if is_further else _counted(task_record, found, here)
-                write_task(place, job, _with_rest(counted, here.node, found.failed))
+                counted = _counted(here, place, record, task_record)
+                known = counted if is_further else _named(counted, found)
+                write_task(place, job, _with_rest(known, here.node, found.failed))
             return
         if is_to_tell:
-            saved = _without_rest(task_record, here.node)
+            saved = _counted(here, place, record, _without_rest(task_record, here.node))
             if is_earlier:
                 saved = _with_earlier(saved, found)
             elif not is_further:
-                saved = _counted(saved, found, here)
+                saved = _named(saved, found)
             write_task(place, job, saved)
         remove_copy(copy)
 
@@ -227,7 +229,8 @@ def _save_without_record(
             if not is_there(where.record):
                 make_job_directory(place, mark.job)
             found = left.collect()
-            known = mark.task if is_further else _counted(mark.task, found, here)
+            counted = _counted(here, place, mark.job, mark.task)
+            known = counted if is_further else _named(counted, found)
             if found.failed:
                 known = msgspec.structs.replace(known, not_collected=list(found.failed))
             else:
@@ -263,18 +266,24 @@ def _with_earlier(task: TaskRecord, found: Collected) -> TaskRecord:
     """The record after what an earlier run had left was saved beside the files of the last one."""
     return msgspec.structs.replace(
         task,
-        collected_files=task.collected_files + found.files,
-        collected_bytes=task.collected_bytes + found.bytes,
         earlier_files=task.earlier_files + found.files,
         earlier_bytes=task.earlier_bytes + found.bytes,
     )
 
 
-def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecord:
+def _named(task: TaskRecord, found: Collected) -> TaskRecord:
+    """The record with the first paths of what the task's first node has made."""
+    return msgspec.structs.replace(task, collected_paths=list(found.paths))
+
+
+def _counted(
+    here: NodeContext, place: StoreDirectory, job: JobRecord, task: TaskRecord
+) -> TaskRecord:
+    """The record with what lies in the store of the task by now, wherever it was made, as `jobs outputs` lists it."""
+    found = outputs_of_tasks(place, job, (task.task,))
     return msgspec.structs.replace(
         task,
-        collected_files=task.earlier_files + found.files,
-        collected_bytes=task.earlier_bytes + found.bytes,
-        collected_paths=list(found.paths),
+        collected_files=len(found),
+        collected_bytes=sum(one.size_bytes for one in found),
         collected_time=iso_time(here.now().timestamp()),
     )

@@ -57,10 +57,15 @@ def outputs_of_tasks(
             return []
         numbered = sorted((int(number), name) for name in names if (number := _task(name)))
         return [
-            Output(f"{name}/{path}" if _has_own(record, name) else path, top / name / path, *rest)
+            Output(
+                f"{name}/{path}" if _has_own(record, name) else path,
+                top / name / path,
+                number,
+                size,
+            )
             for number, name in numbered
             if not tasks or number in tasks
-            for path, *rest in _files(top / name, number)
+            for path, size in files_beneath(top / name)
         ]
 
 
@@ -75,14 +80,19 @@ def _has_own(record: JobRecord, name: str) -> bool:
     return record.is_array or name != "0"
 
 
-def _files(directory: Path, task: int) -> Iterator[tuple[str, int, int]]:
+def files_beneath(directory: Path) -> Iterator[tuple[str, int]]:
+    """What counts as collected, in order: each file and link, by its path from there on, with the size of its content."""
     for above, directories, names in os.walk(directory):
         directories.sort()
         links = [name for name in directories if os.path.islink(os.path.join(above, name))]
         for name in sorted([*names, *links]):
+            if name.startswith(TEMP_PREFIX):  # somebody is copying it, or was killed
+                continue
             path = os.path.join(above, name)
-            found = os.lstat(path)
-            is_half = name.startswith(TEMP_PREFIX)  # somebody is copying it, or was killed
-            if not is_half and (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:  # the job is being removed
+                continue
+            if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
                 size = found.st_size if stat.S_ISREG(found.st_mode) else 0
-                yield os.path.relpath(path, directory), task, size
+                yield os.path.relpath(path, directory), size

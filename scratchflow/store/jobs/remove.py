@@ -12,6 +12,7 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.model.job import is_job_id
 from scratchflow.store.directory import JOBS_NAME, StoreDirectory
 from scratchflow.store.failures import store_errors
+from scratchflow.store.jobs.outputs import files_beneath
 from scratchflow.store.jobs.records import job_directory
 
 _REMOVED = ".removed-"
@@ -25,13 +26,22 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def outputs_of(place: StoreDirectory, job: str) -> Held:
-    """What was collected from all tasks of a job."""
-    return _held(str(job_directory(place, job).all_outputs))
+    """What was collected from all tasks of a job, counted as `jobs show` and `jobs outputs` do."""
+    top = job_directory(place, job).all_outputs
+    with store_errors(top):
+        sizes = [size for _, size in files_beneath(top)]
+    return Held(len(sizes), sum(sizes))
 
 
 def all_of(place: StoreDirectory, job: str) -> Held:
-    """The same of everything in the job's directory."""
-    return _held(str(job_directory(place, job).path))
+    """How much room everything in the job's directory takes."""
+    files = size = 0
+    for directory, _, names in os.walk(job_directory(place, job).path):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(directory, name)).st_size
+                files += 1
+    return Held(files, size)
 
 
 def remove_job(place: StoreDirectory, job: str) -> None:
@@ -54,13 +64,3 @@ def sweep_removed(place: StoreDirectory) -> None:
         for name in os.listdir(directory):
             if name.startswith(_REMOVED) and is_job_id(name.removeprefix(_REMOVED)):
                 remove_tree(directory / name)
-
-
-def _held(top: str) -> Held:
-    files = size = 0
-    for directory, _, names in os.walk(top):
-        for name in names:
-            with suppress(FileNotFoundError):
-                size += os.lstat(os.path.join(directory, name)).st_size
-                files += 1
-    return Held(files, size)

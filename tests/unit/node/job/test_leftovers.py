@@ -26,7 +26,7 @@ from scratchflow.store.jobs.records import (
     read_task,
     write_task,
 )
-from scratchflow.store.jobs.remove import remove_job
+from scratchflow.store.jobs.remove import outputs_of, remove_job
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
 
@@ -164,7 +164,7 @@ def test_what_could_be_saved_of_it_and_what_not_is_in_the_record(
     after = read_task(desk.place, JOB, 0)
     assert after is not None
     assert after.not_collected == [f"{sign}outputs/big/x: File exists", f"{others}z: full"]
-    assert after.collected_files == (0 if is_further else 2)
+    assert after.collected_files == 2
     assert after.unsaved_on == [first, *more]
     (where / "outputs/big").unlink()
     sweep(desk)
@@ -188,7 +188,7 @@ def test_what_a_further_node_made_is_saved_beside_what_the_first_one_did(
     assert not job_directory(desk.place, JOB).outputs(0).exists()
     after = read_task(desk.place, JOB, 0)
     assert after is not None
-    assert (after.unsaved_on, after.collected_files) == (["first"], 0)
+    assert (after.unsaved_on, after.collected_files) == (["first"], 1)
 
 
 def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left: Path) -> None:
@@ -205,6 +205,9 @@ def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left:
     later = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.later")
     assert (later / "outputs/half").read_text() == "precious"
     assert not left.exists()
+    after = read_task(desk.place, JOB, 0)
+    assert after is not None
+    assert after.collected_files == outputs_of(desk.place, JOB).files == 2
 
 
 def test_nor_is_what_one_earlier_run_left_on_a_node_by_what_another_left_there(
