@@ -189,6 +189,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             {printable(one.rest)}"
     for line in one.left_out[:_LISTED]:
         yield f"             left out: {printable(line)}"
+    for line in one.removed[:_LISTED]:
+        yield f"             removed {printable(line)}"
     if used := list(_used(one)):
         yield f"             {', '.join(used)}"
 
@@ -270,7 +272,8 @@ def _removed(one: JobPruned) -> str:
     when = _ago(epoch(one.time), time.time())
     made = f"{counted(one.output_files, 'file')} ({format_size(one.output_bytes)}) that it made"
     outputs = f", with {made}" if one.output_files else ""
-    return f"{one.number or one.job} (`{printable(one.name)}`), submitted {when}{outputs}"
+    rest = f"; {printable(one.rest)}" if one.rest else ""
+    return f"{one.number or one.job} (`{printable(one.name)}`), submitted {when}{outputs}{rest}"
 
 
 def differences(first: str, second: str, found: list[JobDifference]) -> Iterator[str]:

@@ -274,7 +274,8 @@ def prune(
 
     Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made
     something stay unless `--outputs` is given, and so do those that have not ended. One of which
-    something may still be on a node goes only when it is named, with `--outputs`. A snapshot that only removed jobs ran from stays or goes by the rules of
+    something may still be on a node goes only when it is named, with `--outputs`; the next job on
+    that node then removes what is there. A snapshot that only removed jobs ran from stays or goes by the rules of
     `snapshots prune`.
     """
     who = caller(context)

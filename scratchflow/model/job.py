@@ -115,6 +115,10 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     left_on: list[str] = []
     # The nodes on which a later job has saved what this run left.
     saved_on: list[str] = []
+    # The record was gone from the store, and is the one that lay in the copy on the node: it knows nothing of the end.
+    put_back: bool = False
+    # What other jobs had left on the node and was given up by `jobs prune --outputs`: this run has removed it.
+    removed: list[str] = []
 
     @property
     def unsaved_on(self) -> list[str]:

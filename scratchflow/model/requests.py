@@ -584,6 +584,8 @@ class PruneJobs(DryRun, frozen=True):
 
     wanted: tuple[str, ...] = ()
     outputs: bool = False
+    # Of which of these it was agreed that what lies on nodes is given up, by id; None: of all that are named.
+    given_up: tuple[str, ...] | None = None
 
 
 class CompareJobs(Arguments, frozen=True, kw_only=True):

@@ -57,6 +57,29 @@ def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_ow
     assert job.id not in [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
 
 
+def test_what_is_given_up_on_a_node_goes_with_the_next_job_there_and_does_not_come_back(
+    held: Laptop,
+) -> None:
+    made = "mkdir -p outputs/closed; echo made > outputs/x; chmod 0 outputs/closed; exit 5"
+    there = "--sbatch=--nodelist=node-2"
+    job = submit(held, there, "--", "sh", "-c", made)
+    assert job.ended()["not_collected"] == ["outputs/closed: Permission denied"]
+    copy = f"/scratch/alice/jobs/{job.id}-0"
+    refused = held.run("jobs", "prune", job.number, "--yes")
+    assert refused.returncode == 2
+    assert f"--nodelist=node-2 -- chmod -R u+rwX {copy}`" in refused.stderr
+    (gone,) = held.data("jobs", "prune", job.number, "--outputs", "--yes")["removed"]
+    assert gone["given_up_on"] == ["node-2"]
+    job.cluster.exec("node-2", "test", "-e", copy)
+    after = submit(held, there, "--", "true")
+    assert after.ended()["removed"] == [
+        f"what job {job.number} had left on node-2: it was given up by `jobs prune`"
+    ]
+    assert job.cluster.exec("node-2", "test", "-e", copy, check=False).returncode == 1
+    listed = [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
+    assert (job.id in listed, after.id in listed) == (False, True)
+
+
 @pytest.mark.slow
 def test_every_node_of_a_job_with_several_has_the_files_and_what_each_makes_is_saved(
     held: Laptop,

@@ -26,6 +26,10 @@ def prune(caller: Caller, emit: Emit, asked: PruneJobs, agrees: Agrees) -> JobsP
             by_hand = "the directories of jobs are in `jobs/` of the store"
             raise Declined(what="the removal", by_hand=by_hand)
         # What was shown, and not what is old by now.
-        shown = msgspec.structs.replace(asked, wanted=tuple(one.job for one in found.removed))
+        shown = msgspec.structs.replace(
+            asked,
+            wanted=tuple(one.job for one in found.removed),
+            given_up=tuple(one.job for one in found.removed if one.given_up),
+        )
         done = cluster.on_login("jobs prune", shown, JobsPruned)
     return msgspec.structs.replace(done, kept=found.kept)

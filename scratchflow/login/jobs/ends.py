@@ -47,10 +47,16 @@ def _why(
         by = f" by {said.cancelled_by}" if said and said.cancelled_by else ""
         return f"it was cancelled{by}; {rerun} runs it again from the same snapshot"
     if state == "FAILED" and own is not None and own.code is None and own.phase != "ended":
-        return f"it could write no word of its end, as when the store is away on `{own.node}`; {logs} shows what it printed"
+        return _without_an_end(own, logs)
     if state == "FAILED":
         return f"{_code(own, said)}; {logs} shows what it printed"
     return _OTHERS.get(state, "").format(rerun=rerun)
+
+
+def _without_an_end(own: TaskRecord, logs: str) -> str:
+    if own.put_back:
+        return f"how it ended is not known: its record was gone from the store, and was put back from its copy on `{own.node}`"
+    return f"it could write no word of its end, as when the store is away on `{own.node}`; {logs} shows what it printed"
 
 
 _OTHERS = {
@@ -127,6 +133,15 @@ def way_home(own: TaskRecord) -> str:
     return (
         f"some of it cannot be read: it is in `{own.directory}` on {in_words(closed)},"
         f" and {opens} changes that{on_each}; then {saves}"
+    )
+
+
+def goes_unsaved(nodes: Sequence[str]) -> str:
+    """What becomes of that which lies on nodes when it is given up."""
+    where = "there" if len(nodes) == 1 else "on each of them"
+    return (
+        f"what is not saved of it on {in_words(nodes)} is given up:"
+        f" the next job {where} removes it, such as {_submit_on(nodes[0], 'true')}"
     )
 
 

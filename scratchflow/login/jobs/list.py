@@ -211,6 +211,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         unsaved_on=own.unsaved_on if own and is_over else [],
         lost=bool(own and own.has_lost and is_over),
         rest=rest_of(own) if is_over else "",
+        removed=own.removed if own else [],
     )
 
 

@@ -227,6 +227,8 @@ class _Reading:
         if words := rest_of(own):
             first = f"not saved: {own.not_collected[0]}; " if own.not_collected else ""
             self._login.remark(f"job {name_of(self._record, self._task)}: {first}{words}")
+        for line in own.removed:
+            self._login.remark(f"job {name_of(self._record, self._task)} removed {line}")
 
     def was_ended_from_outside(self) -> bool:
         """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up.

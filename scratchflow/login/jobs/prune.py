@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
+from scratchflow.cluster.slurm.hostlist import expand
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import in_words, way_home
+from scratchflow.login.jobs.ends import goes_unsaved, in_words, name_of, way_home
 from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
@@ -17,6 +19,7 @@ from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
 from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.given_up import GivenUp, note_given_up
 from scratchflow.store.jobs.remove import Held, all_of, outputs_of, remove_job, sweep_removed
 
 
@@ -38,7 +41,10 @@ def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
         raise JobNotReady(problem=f"job {name} stays: {kept[0].why}", next_step=kept[0].next_step)
     if not asked.dry_run:
         sweep_removed(place)
+        by_id = {one.record.id: one for one in looked}
         for one in removed:
+            # First: killed in between, the job is listed yet, and what is on nodes is still saved.
+            note_given_up(place, _copies(by_id[one.job]))
             remove_job(place, one.job)
     gone = {one.job for one in removed}
     needed = {record.snapshot for record in records if record.id not in gone}
@@ -92,6 +98,7 @@ def _judged(
                 )
             )
             continue
+        nodes = [*dict.fromkeys(copy.node for copy in _copies(one))]
         removed.append(
             JobPruned(
                 job=record.id,
@@ -101,6 +108,9 @@ def _judged(
                 output_files=made.files,
                 output_bytes=made.bytes,
                 bytes=all_of(place, record.id).bytes,
+                given_up=bool(_unsaved_tasks(one) or one.damaged),
+                given_up_on=nodes,
+                rest=goes_unsaved(nodes) if nodes else "",
             )
         )
     return kept, removed
@@ -112,8 +122,9 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
     if not one.is_over:
         return "it has not ended", f"`scratchflow cancel {name}` ends it"
     gives_up = f"`scratchflow jobs prune {name} --outputs` gives it up"
-    is_given_up = bool(asked.wanted and asked.outputs)
-    unsaved = [task for task in one.tasks.values() if task.unsaved_on]
+    is_agreed = asked.given_up is None or one.record.id in asked.given_up
+    is_given_up = bool(asked.wanted and asked.outputs) and is_agreed
+    unsaved = _unsaved_tasks(one)
     if unsaved and not is_given_up:
         return _unsaved(unsaved[0]), f"{way_home(unsaved[0])}; {gives_up}"
     if one.damaged and not is_given_up:
@@ -123,6 +134,27 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
         why = f"it made {counted(made.files, 'file')} ({format_size(made.bytes)})"
         return why, "`--outputs` removes what jobs made as well"
     return "", ""
+
+
+def _unsaved_tasks(one: Looked) -> list[TaskRecord]:
+    return [task for task in one.tasks.values() if task.unsaved_on]
+
+
+def _copies(one: Looked) -> list[GivenUp]:
+    """What may lie on nodes of a job that is over. Of a task whose record cannot be read, Slurm says where it ran."""
+    places: list[tuple[int, int | None, Sequence[str]]] = [
+        (task.task, task.job_id, task.unsaved_on) for task in _unsaved_tasks(one)
+    ]
+    said = [one.end(task) for task in one.damaged]
+    places += [(end.task, end.job_id, expand(end.node)) for end in said if end and end.node]
+    return [
+        GivenUp(
+            job=one.record.id, task=task, number=number, node=node, shown=name_of(one.record, task)
+        )
+        for task, number, nodes in places
+        for node in nodes
+        if number is not None
+    ]
 
 
 def _unsaved(task: TaskRecord) -> str:

@@ -130,6 +130,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     """What was not saved went with the job's directory."""
     rest: str = ""
     """The same two for people, with a next step."""
+    removed: list[str] = []
+    """What it has removed on its node that other jobs had left there and that was given up by `jobs prune --outputs`."""
 
 
 class JobShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,6 +263,12 @@ class JobPruned(msgspec.Struct, frozen=True, kw_only=True):
     """What it had made, which goes with it."""
     bytes: int = 0
     """Of everything in its directory."""
+    given_up: bool = False
+    """Something of it may not be saved, and nobody will save it any more."""
+    given_up_on: list[str] = []
+    """The nodes that may have that: the next job on each removes it."""
+    rest: str = ""
+    """The same for people, with a next step."""
 
 
 class JobKept(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Copies of the workspace that jobs which died have left on this node: saved, then removed by the next job here.
 
-A copy holds the record of its job: when that is gone from the store, it is put back with what the job made.
+A copy holds the record of its job: when that is gone from the store, it is put back with what the job made. One that its
+user has given up is removed without being saved.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.given_up import GivenUp, forget_given_up, read_given_up
 from scratchflow.store.jobs.outputs import outputs_of_tasks
 from scratchflow.store.jobs.records import (
     job_directory,
@@ -110,15 +112,19 @@ def in_use(copy: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: str) -> None:
+def save_leftovers(
+    here: NodeContext, place: StoreDirectory, parent: Path, own: str
+) -> list[GivenUp]:
     """Saves and removes what tasks of this store have left in `parent`; `own` is left alone.
 
-    Trouble with one of them is no reason not to run the job: it stays for the next.
+    Those that were given up are removed as they are, and returned. Trouble with one of them is no reason not to run the
+    job: it stays for the next.
     """
+    given_up: list[GivenUp] = []
     try:
         names = sorted(os.listdir(parent))
     except FileNotFoundError:
-        return
+        return given_up
     for name in names:
         if name.startswith(_REMOVED) and _NAME.match(name.removeprefix(_REMOVED)):
             with suppress(OSError):  # still written to; and another job may be removing it, too
@@ -126,7 +132,9 @@ def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: 
         match = _NAME.fullmatch(name)
         if match and name != own:
             with suppress(OSError, ScratchflowError):
-                _save(here, place, parent / name, match[1], int(match[2]))
+                removed = _save(here, place, parent / name, match[1], int(match[2]))
+                given_up += [removed] if removed else []
+    return given_up
 
 
 def unknown_copies(place: StoreDirectory, parent: Path) -> list[str]:
@@ -142,11 +150,25 @@ def unknown_copies(place: StoreDirectory, parent: Path) -> list[str]:
     return found
 
 
-def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int) -> None:
+def _save(
+    here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int
+) -> GivenUp | None:
+    """Saves one of them, or removes what was given up, which is returned."""
     record, task_record = read_job(place, job), read_task(place, job, task)
     if record is None or task_record is None:
-        _save_without_record(here, place, copy, job, task)
-        return
+        return _save_without_record(here, place, copy, job, task)
+    _save_with_record(here, place, copy, record, task_record)
+    return None
+
+
+def _save_with_record(
+    here: NodeContext,
+    place: StoreDirectory,
+    copy: Path,
+    record: JobRecord,
+    task_record: TaskRecord,
+) -> None:
+    job, task = record.id, task_record.task
     is_earlier = _is_of_earlier_run(copy, here, task_record)
     if here.node not in {task_record.node, *task_record.further_nodes} and not is_earlier:
         return
@@ -194,14 +216,14 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
 
 def _save_without_record(
     here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int
-) -> None:
+) -> GivenUp | None:
     """Saves what a job has left whose record, or that of its task, is gone: with the record that lies in the copy.
 
-    A record that is there and cannot be read is not replaced.
+    A record that is there and cannot be read is not replaced. What was given up with the record is only removed, and returned.
     """
     mark = _read_mark(copy)
     if mark is None or mark.job is None or mark.task is None:
-        return
+        return None
     is_it = (mark.node, mark.store, mark.job.id, mark.task.task) == (
         here.node,
         str(place.directory),
@@ -210,11 +232,17 @@ def _save_without_record(
     )
     number = mark.task.job_id
     if not is_it or number is None or not here.is_job_over(number):
-        return
+        return None
     with in_use(copy) as is_ours:
         if not is_ours:
-            return
+            return None
         where = job_directory(place, job)
+        given_up = read_given_up(place, job, task, here.node)
+        # A record that is there again may be of somebody who wants the rest after all.
+        if given_up and given_up.number == number and not is_there(where.path):
+            remove_copy(copy)
+            forget_given_up(place, given_up)
+            return given_up
         is_further = here.node in mark.task.further_nodes
         left = Collector(
             copy / mark.job.workspace,
@@ -236,10 +264,11 @@ def _save_without_record(
             else:
                 known = _without_rest(known, here.node)
             if not is_there(where.task(task)):
-                write_task(place, job, known)
+                write_task(place, job, msgspec.structs.replace(known, put_back=True))
             if found.failed:
-                return
+                return None
         remove_copy(copy)
+    return None
 
 
 def _with_rest(task: TaskRecord, node: str, failed: Sequence[str]) -> TaskRecord:

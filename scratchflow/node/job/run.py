@@ -49,6 +49,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.jobs.given_up import GivenUp
 from scratchflow.store.jobs.outputs import keep_aside, outputs_of_tasks
 from scratchflow.store.jobs.records import (
     job_directory,
@@ -84,6 +85,10 @@ def before_limit(record: JobRecord, continued: int) -> BeforeLimit | None:
     goes_on = continued < record.continues
     within_s = early.seconds * _OWN_SHARE if goes_on else None
     return BeforeLimit(signal.Signals[f"SIG{early.name}"], within_s)
+
+
+def _removal(copy: GivenUp) -> str:
+    return f"what job {copy.shown or copy.job} had left on {copy.node}: it was given up by `jobs prune`"
 
 
 class _Task:
@@ -137,6 +142,7 @@ class _Task:
                 collected_time=earlier.collected_time,
                 earlier_files=earlier.earlier_files,
                 earlier_bytes=earlier.earlier_bytes,
+                removed=earlier.removed,
             )
         # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
         self._is_saved = True
@@ -151,8 +157,9 @@ class _Task:
     def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
         try:
             self._keep_what_earlier_runs_made()
-            save_leftovers(self._here, self._place, self._target.parent, self._target.name)
-            self._tell()
+            parent, own = self._target.parent, self._target.name
+            given_up = save_leftovers(self._here, self._place, parent, own)
+            self._tell(removed=[*self._said.removed, *map(_removal, given_up)])
         except (ScratchflowError, OSError) as error:
             raise self._not_started(error) from error
         further = FurtherNodes(self._here, self._copy, self._said.further_nodes)

@@ -115,6 +115,20 @@ def test_what_goes_is_told_with_what_it_made() -> None:
     assert "\n".join(removal_in_words(found)).startswith("Remove for good:\n  7 (`a`)")
 
 
+def test_what_is_given_up_on_nodes_is_told_before_and_after() -> None:
+    gone = JobPruned(job="j", number=7, name="a", time="", given_up=True, rest="on `n1` \x1b")
+    found = JobsPruned(removed=[gone])
+    for text in ("\n".join(removal_in_words(found)), "\n".join(pruned(found))):
+        assert "7 (`a`), submitted -; on `n1` " in text
+        assert "\x1b" not in text
+
+
+def test_what_a_job_removed_that_was_given_up_is_told() -> None:
+    task = msgspec.structs.replace(TASK, removed=["what job 4 had left on n1: it was given up"])
+    lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
+    assert "             removed what job 4 had left on n1: it was given up" in lines
+
+
 def test_two_jobs_stand_side_by_side() -> None:
     found = [JobDifference(what="snapshot", first="a", second="b")]
     lines = list(differences("1", "2", found))

@@ -734,6 +734,9 @@ export interface JobPruned {
   output_files?: number;
   output_bytes?: number;
   bytes?: number;
+  given_up?: boolean;
+  given_up_on?: Array<string>;
+  rest?: string;
 }
 
 /** `job run`: how the command of a submitted job ended. */
@@ -1822,6 +1825,7 @@ export interface TaskShown {
   unsaved_on?: Array<string>;
   lost?: boolean;
   rest?: string;
+  removed?: Array<string>;
 }
 
 /** `tunnel`: the local port. */

@@ -14,7 +14,10 @@ from scratchflow.model.results.jobs import JobKept, JobPruned, JobsPruned
 from tests.unit.flows.told import ToldCluster, give
 
 FOUND = JobsPruned(
-    removed=[JobPruned(job="j7", number=7, name="a", time="")],
+    removed=[
+        JobPruned(job="j6", number=6, name="a", time="", given_up=True),
+        JobPruned(job="j7", number=7, name="a", time=""),
+    ],
     kept=[JobKept(job="j8", number=8, name="b", why="it made 1 file")],
 )
 DONE = JobsPruned(removed=FOUND.removed)
@@ -30,7 +33,7 @@ def test_what_was_shown_is_what_is_removed(cluster: ToldCluster) -> None:
     done = prune(cluster.caller, cluster.emit, asked, lambda _: True)
     assert [request for _, request, _ in cluster.asked] == [
         PruneJobs(outputs=True, dry_run=True),
-        PruneJobs(wanted=("j7",), outputs=True),
+        PruneJobs(wanted=("j6", "j7"), outputs=True, given_up=("j6",)),
     ]
     assert done.kept == FOUND.kept
 

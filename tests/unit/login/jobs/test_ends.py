@@ -153,6 +153,12 @@ def test_of_one_whose_record_cannot_be_read_nobody_says_that_it_was_not_run() ->
     assert words == "exit code 3; `scratchflow logs 41` shows what it printed"
 
 
+def test_of_one_whose_record_was_put_back_nobody_says_that_it_could_write_no_word() -> None:
+    own = msgspec.structs.replace(OWN, phase="running", code=None, put_back=True)
+    words = why(RECORD, 0, "FAILED", own, said("FAILED", code=5))
+    assert words.startswith("how it ended is not known: its record was gone from the store")
+
+
 def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
     own = msgspec.structs.replace(OWN, not_collected=["outputs/x: No space left on device"])
     way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n1 -- true`"

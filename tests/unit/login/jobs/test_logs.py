@@ -253,3 +253,14 @@ def test_what_is_not_saved_is_told_after_what_it_printed(
     (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
     assert "not saved: outputs/x: full; " in said
     assert ("is lost" in said, "the next job there" in said) == (goes_with_job, not goes_with_job)
+
+
+def test_what_it_removed_of_others_that_was_given_up_is_told(
+    cluster: Cluster, job: Submitted
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = "COMPLETED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=0)
+    write_task(cluster.desk.place, job.job, msgspec.structs.replace(own, removed=["what job 4"]))
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    said = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said == [f"job {job.number} removed what job 4"]

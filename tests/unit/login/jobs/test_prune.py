@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from scratchflow.login.jobs import prune as module
 from scratchflow.login.jobs.prune import prune_jobs
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import PruneJobs, Submit
+from scratchflow.store.jobs.given_up import read_given_up
 from scratchflow.store.jobs.records import job_directory, job_ids, read_job, write_job, write_task
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -97,6 +99,52 @@ def test_what_nobody_will_save_any_more_can_be_given_up_by_name(cluster: Cluster
     assert "--outputs` gives it up" in refused.value.shown_hint
     prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True))
     assert job_ids(cluster.desk.place) == []
+
+
+def test_what_is_given_up_is_noted_for_the_next_job_on_its_node_and_told(cluster: Cluster) -> None:
+    own = msgspec.structs.replace(OWN, job_id=5, not_collected=["x: full"])
+    job = ended(cluster, own=own)
+    named = PruneJobs(wanted=(job,), outputs=True)
+    foreseen = prune_jobs(cluster.login, msgspec.structs.replace(named, dry_run=True))
+    assert read_given_up(cluster.desk.place, job, 0, "n1") is None
+    (gone,) = prune_jobs(cluster.login, named).removed
+    assert foreseen.removed == [gone]
+    assert (gone.given_up, gone.given_up_on) == (True, ["n1"])
+    assert "on `n1` is given up: the next job there removes it" in gone.rest
+    assert "--nodelist=n1 -- true`" in gone.rest
+    noted = read_given_up(cluster.desk.place, job, 0, "n1")
+    assert noted is not None
+    assert (noted.number, noted.shown) == (5, str(gone.number))
+
+
+def test_one_that_is_saved_leaves_no_note(cluster: Cluster) -> None:
+    job = ended(cluster)
+    (gone,) = prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True)).removed
+    assert (gone.given_up, gone.given_up_on, gone.rest) == (False, [], "")
+    assert not (cluster.desk.place.directory / "jobs/given-up").exists()
+
+
+def test_what_was_not_shown_as_given_up_stays(cluster: Cluster) -> None:
+    """A job may have found something on a node since it was asked for a yes."""
+    job = ended(cluster, own=msgspec.structs.replace(OWN, not_collected=["x: full"]))
+    with pytest.raises(JobNotReady, match="not all that it made is saved"):
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True, given_up=()))
+    prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True, given_up=(job,)))
+    assert job_ids(cluster.desk.place) == []
+
+
+def test_killed_before_the_record_is_gone_it_is_listed_yet(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    job = ended(cluster, own=msgspec.structs.replace(OWN, not_collected=["x: full"]))
+    monkeypatch.setattr(module, "remove_job", killed)
+    with pytest.raises(KeyboardInterrupt):
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True))
+    assert job_ids(cluster.desk.place) == [job]
+    assert read_given_up(cluster.desk.place, job, 0, "n1") is not None
 
 
 def test_of_files_that_cannot_be_read_the_refusal_says_where_they_are_and_what_opens_them(

@@ -18,6 +18,12 @@ from scratchflow.node.job.leftovers import (
     remove_copy,
     save_leftovers,
 )
+from scratchflow.store.jobs.given_up import (
+    GivenUp,
+    forget_given_up,
+    note_given_up,
+    read_given_up,
+)
 from scratchflow.store.jobs.records import (
     job_directory,
     job_ids,
@@ -47,8 +53,8 @@ def left(desk: Desk) -> Path:
     return copy
 
 
-def sweep(desk: Desk, own: str = "") -> None:
-    save_leftovers(desk.context, desk.place, desk.scratch / "jobs", own)
+def sweep(desk: Desk, own: str = "") -> list[GivenUp]:
+    return save_leftovers(desk.context, desk.place, desk.scratch / "jobs", own)
 
 
 def test_it_is_saved_and_then_removed(desk: Desk, left: Path) -> None:
@@ -263,7 +269,73 @@ def test_of_a_job_whose_record_is_gone_it_is_saved_with_the_record(
     assert read_job(desk.place, JOB) == marked.job
     told = read_task(desk.place, JOB, 0)
     assert told is not None
-    assert (told.collected_files, told.unsaved_on) == (1, [])
+    assert (told.collected_files, told.unsaved_on, told.put_back) == (1, [], True)
+
+
+@pytest.fixture
+def given_up(desk: Desk, marked: CopyMark) -> GivenUp:
+    """What `jobs prune --outputs` notes of that copy before it removes the record."""
+    assert marked.task is not None
+    assert marked.task.job_id is not None
+    noted = GivenUp(job=JOB, task=0, number=marked.task.job_id, node=marked.node, shown="7")
+    note_given_up(desk.place, [noted])
+    return noted
+
+
+def test_what_was_given_up_goes_unsaved_and_its_job_does_not_come_back(
+    desk: Desk, left: Path, given_up: GivenUp
+) -> None:
+    closed = left / "work/outputs/closed"
+    closed.mkdir()
+    (closed / "x").write_text("unreadable")
+    closed.chmod(0)
+    remove_job(desk.place, JOB)
+    assert sweep(desk) == [given_up]
+    assert (job_ids(desk.place), list(left.parent.iterdir())) == ([], [])
+    assert read_given_up(desk.place, JOB, 0, given_up.node) is None
+    assert sweep(desk) == []
+
+
+def test_what_was_given_up_is_saved_as_long_as_its_record_is_there(
+    desk: Desk, left: Path, given_up: GivenUp
+) -> None:
+    """The removal was killed, or a further node has brought the job back."""
+    del given_up
+    assert sweep(desk) == []
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"number": 8},  # Slurm has used the number again, or the id is not this one's
+        {"job": "20261115T093000Z-000000"},
+        {"task": 1},
+        {"node": "other"},
+    ],
+)
+def test_what_was_given_up_of_another_copy_is_no_reason_to_remove_this_one(
+    desk: Desk, left: Path, given_up: GivenUp, other: dict[str, object]
+) -> None:
+    forget_given_up(desk.place, given_up)
+    note_given_up(desk.place, [msgspec.structs.replace(given_up, **other)])
+    remove_job(desk.place, JOB)
+    assert sweep(desk) == []
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+
+
+def test_a_copy_that_was_given_up_and_is_in_use_or_whose_job_runs_stays(
+    desk: Desk, left: Path, given_up: GivenUp
+) -> None:
+    remove_job(desk.place, JOB)
+    with in_use(left):
+        assert sweep(desk) == []
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
+    assert sweep(desk) == []
+    assert (left / "work/outputs/half").read_text() == "precious"
+    assert read_given_up(desk.place, JOB, 0, given_up.node) == given_up
 
 
 def test_what_cannot_be_saved_of_such_a_job_is_listed_and_stays(

@@ -21,8 +21,10 @@ from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
 from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.given_up import GivenUp, note_given_up
 from scratchflow.store.jobs.records import (
     job_directory,
+    job_ids,
     make_job_directory,
     read_job,
     read_task,
@@ -400,6 +402,28 @@ def test_what_a_job_left_whose_record_was_removed_is_saved_by_the_next_job_there
     assert (outputs / "0/outputs/x").read_text() == "made\n"
     assert task_of(desk).unsaved_on == []
     assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_what_was_given_up_with_its_record_is_removed_by_the_next_job_there_which_says_so(
+    desk: Desk,
+) -> None:
+    desk.context = msgspec.structs.replace(desk.context, job_id=7, is_job_over=lambda _: True)
+    outputs = job_directory(desk.place, JOB).path / "outputs"
+    made = f"mkdir outputs; echo made > outputs/x; chmod 500 {outputs}"
+    record = submitted(desk, "sh", "-c", made, number=7)
+    run(desk)
+    outputs.chmod(0o700)
+    node = desk.context.node
+    note_given_up(desk.place, [GivenUp(job=JOB, task=0, number=7, node=node, shown="7")])
+    remove_job(desk.place, JOB)
+    later = msgspec.structs.replace(record, id="20261116T093000Z-000001", command=["true"])
+    make_job_directory(desk.place, later)
+    run_job(desk.context, desk.notify, RunJob(job=later.id))
+    assert job_ids(desk.place) == [later.id]
+    assert list((desk.scratch / "jobs").iterdir()) == []
+    task = read_task(desk.place, later.id, 0)
+    assert task is not None
+    assert task.removed == [f"what job 7 had left on {node}: it was given up by `jobs prune`"]
 
 
 def test_an_end_that_kept_it_from_saving_is_noted_as_something_not_saved(
