@@ -187,7 +187,7 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             NOT collected: {printable(line)}"
     if one.rest:
         yield f"             {printable(one.rest)}"
-    for line in one.left_out[:_LISTED]:
+    for line in [*one.links_out[:_LISTED], *one.left_out[:_LISTED]]:
         yield f"             left out: {printable(line)}"
     for line in one.removed[:_LISTED]:
         yield f"             removed {printable(line)}"

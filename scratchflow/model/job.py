@@ -109,6 +109,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     not_collected: list[str] = []
     # Pipes and sockets among them, which have no content: nothing of them is saved.
     left_out: list[str] = []
+    # Links out of the job's copy, with where they lead: what is behind them is not saved.
+    links_out: list[str] = []
     # The directory is removed with the job, as `$SLURM_TMPDIR` is: what is not saved by its end is lost.
     goes_with_job: bool = False
     # The nodes on which an earlier run of the task has left something that was not saved when this one began.

@@ -201,6 +201,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         collected_paths=own.collected_paths if own else [],
         not_collected=own.not_collected if own else [],
         left_out=own.left_out if own else [],
+        links_out=own.links_out if own else [],
         peak_memory_bytes=said.peak_memory_bytes if said else None,
         cpu_s=said.cpu_s if said else None,
         cancelled_by=said.cancelled_by if said else "",

@@ -227,6 +227,10 @@ class _Reading:
         if words := rest_of(own):
             first = f"not saved: {own.not_collected[0]}; " if own.not_collected else ""
             self._login.remark(f"job {name_of(self._record, self._task)}: {first}{words}")
+        if own.links_out:
+            more = f", and {len(own.links_out) - 1} more such links" if own.links_out[1:] else ""
+            name = name_of(self._record, self._task)
+            self._login.remark(f"job {name}: left out: {own.links_out[0]}{more}")
         for line in own.removed:
             self._login.remark(f"job {name_of(self._record, self._task)} removed {line}")
 

@@ -64,22 +64,24 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
 def _left(
     login: LoginHost, place: StoreDirectory, record: JobRecord, wanted: Collection[int]
 ) -> tuple[list[TaskRecord], bool]:
-    """Those of these tasks which are over and have left or lost something; whether all of them are over."""
+    """Those of these tasks which are over and have something that is not saved; whether all of them are over."""
     tasks = read_tasks(place, record.id)
     own = [tasks[number] for number in wanted if number in tasks]
     if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
-        return [one for one in own if rest_of(one)], True
+        return [one for one in own if rest_of(one) or one.links_out], True
     (looked,) = look_at(login, place, [record])
     over = {number for number in wanted if looked.is_over_of(number)}
     own = [looked.tasks[number] for number in wanted if number in over and number in looked.tasks]
-    return [one for one in own if rest_of(one)], len(over) == len(wanted)
+    return [one for one in own if rest_of(one) or one.links_out], len(over) == len(wanted)
 
 
 def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
     """One line for each thing that is to be known, with the first tasks that it is about."""
     by_words: dict[str, list[str]] = {}
     for own in left:
-        by_words.setdefault(rest_of(own), []).append(name_of(record, own.task))
+        links = [f"left out: {line}" for line in own.links_out]
+        for words in filter(None, [rest_of(own), *links]):
+            by_words.setdefault(words, []).append(name_of(record, own.task))
     return [f"job {_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
 
 

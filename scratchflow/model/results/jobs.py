@@ -114,6 +114,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     not_collected: list[str] = []
     left_out: list[str] = []
     """Pipes and sockets, of which nothing can be saved."""
+    links_out: list[str] = []
+    """Links out of the job's copy, with where they lead: what is there was not saved."""
     peak_memory_bytes: int | None = None
     cpu_s: float | None = None
     cancelled_by: str = ""
@@ -237,7 +239,7 @@ class OutputsShown(Result, frozen=True, kw_only=True):
     unsaved_on: list[str] = []
     """The nodes that may have more of it, which is not in the store."""
     rest: list[str] = []
-    """The same for people, with a next step; also that something is lost."""
+    """The same for people, with a next step; also that something is lost, or lies behind a link."""
     is_over: bool = True
     """Not when the job may make more of it yet, as far as is known."""
     put: OutputsPut | None = None

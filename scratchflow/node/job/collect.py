@@ -45,6 +45,8 @@ class Collected(msgspec.Struct, frozen=True):
     failed: tuple[str, ...] = ()
     # Pipes, sockets and devices: they have no content that could be saved.
     left_out: tuple[str, ...] = ()
+    # Links that lead out of the copy: they are saved as links, and what is behind them is not.
+    links_out: tuple[str, ...] = ()
 
 
 class Collector:
@@ -72,6 +74,7 @@ class Collector:
         self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
         self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
         self._left_out: dict[str, str] = {}  # what has no content, with its kind
+        self._links_out: dict[str, str] = {}  # where links out of the copy lead
         self._before = self._as_it_began(is_left=all_of_it)
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
@@ -116,7 +119,20 @@ class Collector:
         shown = tuple(printable(path) for path in paths[:_NAMED])
         lines = [f"{printable(path)}: {reason}" for path, reason in failed.items()]
         left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
-        return Collected(len(paths), size, shown, tuple(lines[:_NAMED]), tuple(left_out[:_NAMED]))
+        return Collected(
+            len(paths),
+            size,
+            shown,
+            tuple(lines[:_NAMED]),
+            tuple(left_out[:_NAMED]),
+            tuple(self._where_links_lead())[:_NAMED],
+        )
+
+    def _where_links_lead(self) -> Iterator[str]:
+        """Each link out of the copy. Of those that were there before, a file cannot be told from the user's own data."""
+        for path, real in sorted(self._links_out.items()):
+            if path not in self._before or os.path.isdir(real):
+                yield f"{printable(path)}: a link to `{printable(real)}`, which is outside the job's copy; what is there was not saved"
 
     def has_something(self) -> bool:
         """Whether there is anything that `collect` would copy, or cannot look into."""
@@ -189,7 +205,7 @@ class Collector:
     def _found(self) -> Iterator[tuple[str, Stamp, Path]]:
         """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
         seen: set[str] = set()
-        self._closed, self._left_out = {}, {}
+        self._closed, self._left_out, self._links_out = {}, {}, {}
         matches = [
             match
             for pattern in self._patterns
@@ -226,7 +242,11 @@ class Collector:
         The copy goes, and with it what the link leads to. Each with its path through the link.
         """
         real = os.path.realpath(link)
-        if not _is_beneath(real, [os.path.realpath(self._top)]) or _is_beneath(real, roots):
+        if not _is_beneath(real, [os.path.realpath(self._top)]):
+            if os.path.exists(real):
+                self._links_out[os.path.relpath(link, self._top)] = real
+            return
+        if _is_beneath(real, roots):
             return
         if os.path.realpath(os.path.dirname(link)).startswith(f"{real}/"):
             return  # it leads to a directory that it lies in itself

@@ -301,8 +301,13 @@ def _with_earlier(task: TaskRecord, found: Collected) -> TaskRecord:
 
 
 def _named(task: TaskRecord, found: Collected) -> TaskRecord:
-    """The record with the first paths of what the task's first node has made."""
-    return msgspec.structs.replace(task, collected_paths=list(found.paths))
+    """The record with the first paths of what the task's first node has made, and what of it has no content there."""
+    return msgspec.structs.replace(
+        task,
+        collected_paths=list(found.paths),
+        left_out=list(found.left_out),
+        links_out=list(found.links_out),
+    )
 
 
 def _counted(

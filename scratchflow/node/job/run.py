@@ -359,6 +359,7 @@ class _Task:
             collected_paths=list(found.paths),
             not_collected=list(found.failed),
             left_out=list(found.left_out),
+            links_out=list(found.links_out),
             collected_time=self._now(),
         )
 

@@ -129,6 +129,12 @@ def test_what_a_job_removed_that_was_given_up_is_told() -> None:
     assert "             removed what job 4 had left on n1: it was given up" in lines
 
 
+def test_that_what_is_behind_a_link_was_not_saved_is_told() -> None:
+    task = msgspec.structs.replace(TASK, links_out=["outputs: a link to `/tmp/x`"])
+    lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
+    assert "             left out: outputs: a link to `/tmp/x`" in lines
+
+
 def test_two_jobs_stand_side_by_side() -> None:
     found = [JobDifference(what="snapshot", first="a", second="b")]
     lines = list(differences("1", "2", found))

@@ -1815,6 +1815,7 @@ export interface TaskShown {
   collected_paths?: Array<string>;
   not_collected?: Array<string>;
   left_out?: Array<string>;
+  links_out?: Array<string>;
   peak_memory_bytes?: number | null;
   cpu_s?: number | null;
   cancelled_by?: string;

@@ -264,3 +264,13 @@ def test_what_it_removed_of_others_that_was_given_up_is_told(
     read_logs(cluster.login, ReadLogs(wanted="last"))
     said = [event.message for event in cluster.said if isinstance(event, Log)]
     assert said == [f"job {job.number} removed what job 4"]
+
+
+def test_that_what_is_behind_a_link_was_not_saved_is_told(cluster: Cluster, job: Submitted) -> None:
+    cluster.fake.jobs[job.number or 0].state = "COMPLETED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=0)
+    links = ["outputs: a link", "outputs/b: a link"]
+    write_task(cluster.desk.place, job.job, msgspec.structs.replace(own, links_out=links))
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    said = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said == [f"job {job.number}: left out: outputs: a link, and 1 more such links"]

@@ -100,3 +100,12 @@ def test_slurm_is_not_asked_about_a_job_that_wrote_its_end(cluster: Cluster) -> 
     cluster.fake.asked.clear()
     found = show_outputs(cluster.login, JobOutputs(wanted="last"))
     assert (cluster.fake.asked, found.files, found.unsaved_on) == ([], 1, ["n1"])
+
+
+def test_that_what_is_behind_a_link_was_not_saved_is_told(cluster: Cluster) -> None:
+    job = made(cluster)
+    own = TaskRecord(task=0, job_id=job.number, node="n1", phase="ended", start="", code=0)
+    own = msgspec.structs.replace(own, links_out=["outputs: a link"])
+    write_task(cluster.desk.place, job.job, own)
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert (found.unsaved_on, found.rest) == ([], [f"job {job.number}: left out: outputs: a link"])

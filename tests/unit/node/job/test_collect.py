@@ -75,6 +75,47 @@ def test_a_link_stays_a_link_and_leads_nobody_out(top: Path, target: Path) -> No
     assert sorted(path.name for path in target.rglob("*")) == ["link", "outputs"]
 
 
+def test_of_a_link_out_of_the_copy_it_is_told_that_what_is_behind_it_was_not_saved(
+    top: Path, target: Path, tmp_path: Path
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    (top / "data").symlink_to(away)
+    (top / "outputs/from-snapshot").symlink_to(top.parent / "README")
+    (top.parent / "README").write_text("the user's own")
+    collector = Collector(top, target, ["data", "runs/*"])
+    assert collector.collect().links_out == (_outside("data", away),)
+    (away / "precious").write_text("made")
+    (top / "outputs/deep/more").symlink_to(away)
+    (top / "outputs/one").symlink_to(away / "precious")
+    (top / "outputs/inside").symlink_to("deep")
+    (top / "outputs/broken").symlink_to(tmp_path / "nowhere")
+    (top / "runs").symlink_to(away)
+    found = collector.collect()
+    assert found.links_out == (
+        _outside("data", away),
+        _outside("outputs/deep/more", away),
+        _outside("outputs/one", away / "precious"),
+    )
+    assert (target / "runs/precious").read_text() == "made"
+
+
+def test_outputs_that_are_a_link_out_of_the_copy_are_told(tmp_path: Path, target: Path) -> None:
+    top, away = tmp_path / "work", tmp_path / "away"
+    top.mkdir()
+    away.mkdir()
+    collector = Collector(top, target, [])
+    (top / "outputs").symlink_to(away)
+    (away / "x").write_text("made")
+    assert collector.collect().links_out == (_outside("outputs", away),)
+
+
+def _outside(path: str, real: Path) -> str:
+    return (
+        f"{path}: a link to `{real}`, which is outside the job's copy; what is there was not saved"
+    )
+
+
 def test_a_pipe_is_left_out_and_a_closed_file_is_not_saved_and_both_are_named(
     top: Path, target: Path
 ) -> None:

@@ -487,3 +487,14 @@ def test_a_pipe_among_the_outputs_is_in_the_record(desk: Desk) -> None:
     run(desk)
     assert (task_of(desk).left_out, task_of(desk).not_collected) == (["outputs/pipe: a pipe"], [])
     assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_a_link_out_of_the_copy_among_the_outputs_is_in_the_record(
+    desk: Desk, tmp_path: Path
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    submitted(desk, "sh", "-c", f"ln -s {away} outputs; echo made > outputs/x")
+    run(desk)
+    (line,) = task_of(desk).links_out
+    assert line.startswith(f"outputs: a link to `{away}`, ")
