@@ -142,7 +142,12 @@ class Collector:
         """What is to be copied, and where it is read."""
         self.present = []
         changed = {}
-        for path, stamp, source in self._found():
+        found = [*self._found()]
+        above = _above(path for path, _, _ in found)
+        for path, stamp, source in found:
+            if path in above:  # a link: what was found behind it is saved in its place
+                self._links_out.pop(path, None)
+                continue
             self.present.append(path)
             if stamp in {self._before.get(path), self._saved.get(path)}:
                 continue
@@ -154,8 +159,12 @@ class Collector:
 
     def _place(self, path: str) -> Path:
         """Where it is copied to."""
-        beside = self._beside if path in self._kept else None
-        return (beside or self._target) / path
+        return (self._beside if self._beside and self._is_taken(path) else self._target) / path
+
+    def _is_taken(self, path: str) -> bool:
+        """Whether what was saved for good has this name, or is a link where this needs a directory."""
+        above = self._kept & _above([path])
+        return path in self._kept or any((self._target / one).is_symlink() for one in above)
 
     def _copy_all(self, changed: dict[str, Path]) -> dict[str, str]:
         """Copies many at once: each waits for the store's disk until it is safe there. What failed, and why."""
@@ -163,7 +172,7 @@ class Collector:
         parents = {self._place(path).parent for path in changed}
         for parent in sorted(parents):
             with suppress(OSError):  # whoever copies something into it meets it again
-                make_private_directories(parent)
+                self._make_directory(parent)
 
         def copy(path: str) -> Stamp | OSError:
             try:
@@ -175,12 +184,23 @@ class Collector:
             for path, done in zip(changed, pool.map(copy, changed), strict=True):
                 if isinstance(done, OSError):
                     failed[path] = done.strerror or str(done)
-                elif path not in self._kept:
+                elif not self._is_taken(path):
                     self._saved[path] = done
         for parent in sorted(parents):
             with suppress(FileNotFoundError, NotADirectoryError):  # nothing could be made in it
                 fsync_directory(parent)
         return failed
+
+    def _make_directory(self, directory: Path) -> None:
+        """Makes it in the store, in place of links of an earlier look: what is copied there must not go through them."""
+        root = self._target if directory.is_relative_to(self._target) else self._beside
+        at = root or self._target
+        for part in directory.relative_to(at).parts:
+            at /= part
+            if at.is_symlink():
+                at.unlink()
+                self._saved.pop(os.path.relpath(at, self._target), None)
+        make_private_directories(directory)
 
     def put_back(self, present: Collection[str] | None) -> None:
         """Makes what the patterns match what it was at the last look of an earlier run; None: add all that was saved.
@@ -259,6 +279,17 @@ class Collector:
 
 _KINDS = {stat.S_IFREG, stat.S_IFLNK}
 _NO_CONTENT = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    """The directories that these paths lie in, at any depth."""
+    found: set[str] = set()
+    for path in paths:
+        directory = os.path.dirname(path)
+        while directory and directory not in found:
+            found.add(directory)
+            directory = os.path.dirname(directory)
+    return found
 
 
 def _is_beneath(path: str, directories: Sequence[str]) -> bool:

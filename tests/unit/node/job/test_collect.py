@@ -110,6 +110,72 @@ def test_outputs_that_are_a_link_out_of_the_copy_are_told(tmp_path: Path, target
     assert collector.collect().links_out == (_outside("outputs", away),)
 
 
+def test_what_a_pattern_finds_behind_a_link_is_saved_in_place_of_the_link(
+    tmp_path: Path, target: Path
+) -> None:
+    top, away = tmp_path / "work", tmp_path / "away"
+    top.mkdir()
+    away.mkdir()
+    collector = Collector(top, target, ["outputs/*"])
+    (top / "outputs").symlink_to(away)
+    collector.collect()
+    (away / "x").write_text("made")
+    found = collector.collect()
+    assert (found.paths, found.failed, found.links_out) == (("outputs/x",), (), ())
+    assert (target / "outputs").is_symlink() is False
+    assert (target / "outputs/x").read_text() == "made"
+
+
+@pytest.mark.parametrize("leads", ["first", "/away", "nowhere"])
+def test_a_directory_that_was_a_link_when_it_was_saved_replaces_nothing_behind_the_link(
+    top: Path, target: Path, leads: str
+) -> None:
+    away = top.parent / "away"
+    away.mkdir()
+    collector = Collector(top, target, [])
+    (top / "outputs/first").mkdir()
+    (top / "outputs/first/model").write_text("first")
+    (top / "outputs/latest").symlink_to(away if leads == "/away" else leads)
+    assert collector.collect().files == 2
+    (top / "outputs/latest").unlink()
+    (top / "outputs/latest").mkdir()
+    (top / "outputs/latest/model").write_text("second")
+    found = collector.collect()
+    assert (found.paths, found.failed) == (("outputs/first/model", "outputs/latest/model"), ())
+    assert (target / "outputs/first/model").read_text() == "first"
+    assert (target / "outputs/latest/model").read_text() == "second"
+    assert list(away.iterdir()) == []
+
+
+def test_a_link_that_was_saved_for_good_stays_when_a_directory_has_its_place(
+    top: Path, target: Path, tmp_path: Path
+) -> None:
+    first = Collector(top, target, [])
+    (top / "outputs/latest").symlink_to("deep")
+    first.collect()
+    (top / "outputs/latest").unlink()
+    (top / "outputs/latest").mkdir()
+    (top / "outputs/latest/x").write_text("later")
+    beside = tmp_path / "store/outputs/0@n.later"
+    Collector(top, target, [], all_of_it=True, beside=beside).collect()
+    assert os.readlink(target / "outputs/latest") == "deep"
+    assert (beside / "outputs/latest/x").read_text() == "later"
+
+
+def test_what_appears_behind_a_link_in_the_copy_after_the_link_was_saved_is_saved(
+    top: Path, target: Path
+) -> None:
+    (top / "checkpoints").mkdir()
+    collector = Collector(top, target, [])
+    (top / "outputs/best").symlink_to("../checkpoints")
+    collector.collect()
+    assert os.readlink(target / "outputs/best") == "../checkpoints"
+    (top / "checkpoints/1.pt").write_text("weights")
+    found = collector.collect()
+    assert (found.paths, found.failed) == (("outputs/best/1.pt",), ())
+    assert (target / "outputs/best/1.pt").read_text() == "weights"
+
+
 def _outside(path: str, real: Path) -> str:
     return (
         f"{path}: a link to `{real}`, which is outside the job's copy; what is there was not saved"
