@@ -394,20 +394,32 @@ def _blocked(done: SnapshotsMirrored) -> Iterator[str]:
     mirror = f"`{printable(done.mirror)}`"
     for one in done.blocked:
         why = (
-            "an archive that it needs is not as large there as when it was sent"
+            "under the name of a file that it needs, something else lies there"
             if done.wrong
             else f"{mirror} has another archive under the name of one that it needs, for other snapshots"
         )
         yield f"not on the mirror: snapshot {named(one)}; {why}"
     for file in done.wrong:
-        import shlex  # seldom needed
-
-        words = f"rclone deletefile {shlex.quote(printable(file))}"
-        yield f"delete the wrong file, where the store is: `{words}`"
+        what, words = _deletion(done.mirror, file)
+        yield f"delete the wrong {what}, where the store is: `{printable(words)}`"
     if done.wrong:
         yield "then `scratchflow snapshots mirror` sends them again"
     elif done.blocked:
         yield "another path as `backup.mirror` takes all"
+
+
+def _deletion(mirror: str, file: str) -> tuple[str, str]:
+    """What is to be deleted on the mirror, and by which command."""
+    import shlex  # seldom needed
+
+    if file.endswith("/"):
+        return "directory with all that is in it", f"rclone purge {shlex.quote(file)}"
+    if file.endswith(".rclonelink"):
+        # Versions differ in which of the two names they compare.
+        name = file.removeprefix(mirror).lstrip("/").removesuffix(".rclonelink")
+        words = ["rclone", "delete", "--links", mirror, "--include", f"/{name}{{,.rclonelink}}"]
+        return "link", shlex.join(words)
+    return "file", f"rclone deletefile {shlex.quote(file)}"
 
 
 def fetched(done: SnapshotsFetched) -> Iterator[str]:

@@ -8,16 +8,25 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from scratchflow.cluster.rclone.words import NO_DIRECTORY, bytes_done, complaint, read_listing
+from scratchflow.cluster.rclone.words import (
+    NO_DIRECTORY,
+    bytes_done,
+    complaint,
+    file_complaint,
+    read_listing,
+)
 from scratchflow.model.errors.transfer import MirrorFailed, RcloneMissing
 from scratchflow.process.child import ChildTimedOut, Completed, end_child, run_child
+
+DIRECTORY = -1
+"""What is listed instead of a size."""
 
 _SHORT_S = 180.0
 _PIECE_BYTES = 1 << 20
@@ -30,6 +39,8 @@ _COMMON = (
 )
 # Several streams into one file would leave one of full length when they are cut.
 _SENDING = ("--immutable", "--multi-thread-streams", "0", "--no-traverse")
+# For a mirror in a directory of this machine: as private as the store.
+_PRIVATE = 0o077
 _STATS = ("--stats", "1s", "--stats-log-level", "NOTICE")
 
 
@@ -41,7 +52,7 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
 
     def listed(self) -> dict[str, int]:
-        """What lies in it, with the sizes of files and -1 for a directory; nothing when there is no such directory."""
+        """What lies in it, with the sizes of files and DIRECTORY for a directory; nothing when there is no such directory."""
         done = self._done(["lsjson", "--no-modtime", "--no-mimetype", self._all()])
         if done.returncode == NO_DIRECTORY:
             return {}
@@ -53,14 +64,14 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
 
     def send(
         self, source: Path, names: Sequence[str], on_bytes: Callable[[int], None] = lambda _: None
-    ) -> None:
-        """Copies these files into it. One that is there with another content is never replaced: MirrorFailed.
+    ) -> dict[str, str]:
+        """Copies these files into it; returns those that could not be copied, with rclone's words. MirrorFailed when it names none.
 
-        Killed in between, a file may be there in part.
+        One that is there with another content is never replaced. Killed in between, a file may be there in part.
         """
         with _list_of(names) as listing:
             words = ["copy", *_SENDING, *_STATS, "--files-from-raw", listing]
-            self._run_on([*words, str(source), self._all()], on_bytes)
+            return self._run_on([*words, str(source), self._all()], on_bytes, about=names)
 
     def fetch(self, names: Sequence[str], target: Path) -> None:
         """Copies these small files from it; those that are not there are passed over."""
@@ -70,7 +81,9 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
 
     def remove(self, name: str) -> None:
         """Deletes one file."""
-        self._require(self._done(["deletefile", self._file(name)]))
+        done = self._done(["deletefile", self._file(name)])
+        if done.returncode != 0:
+            raise self._failed(f"{name}: {complaint(done.stderr.splitlines())}")
 
     def pieces(self, name: str, offset: int = 0) -> Iterator[bytes]:
         """The content of a file from `offset` on; MirrorFailed at the end when not all of it came."""
@@ -87,22 +100,32 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
                 said.seek(0)
                 raise self._failed(complaint(said.read(_WORDS_BYTES).splitlines()))
 
-    def _run_on(self, words: Sequence[str], on_bytes: Callable[[int], None]) -> None:
-        """Runs it for as long as it takes; rclone itself gives up on a line that is dead."""
+    def _run_on(
+        self,
+        words: Sequence[str],
+        on_bytes: Callable[[int], None],
+        about: Collection[str] = (),
+    ) -> dict[str, str]:
+        """Runs it for as long as it takes; rclone itself gives up on a line that is dead. Returns which of `about` failed, and why."""
+        failed: dict[str, str] = {}
         process = self._started(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         last: deque[bytes] = deque(maxlen=_LAST_LINES)
         try:
             for line in process.stderr or ():
                 done = bytes_done(line)
-                if done is None:
-                    last.append(line)
-                else:
+                if done is not None:
                     on_bytes(done)
+                    continue
+                last.append(line)
+                if (said := file_complaint(line)) and said[0] in about:
+                    failed[said[0]] = said[1]
             process.wait()
         finally:
             end_child(process)
-        if process.returncode != 0:
+        if process.returncode != 0 and not failed:
             raise self._failed(complaint(last))
+        # A copy that failed may have been repeated, with success.
+        return failed if process.returncode != 0 else {}
 
     def _done(self, words: Sequence[str]) -> Completed:
         try:
@@ -125,6 +148,7 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
                 stderr=stderr,
                 env=dict(self.environment),
                 start_new_session=True,
+                umask=_PRIVATE,
             )
         except OSError as error:
             raise self._missing(error) from None

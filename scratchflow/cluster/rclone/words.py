@@ -10,8 +10,12 @@ import msgspec
 NO_DIRECTORY = 3
 """The exit code for a directory that is not there."""
 
+LINK_SUFFIX = ".rclonelink"
+"""What rclone calls a link by, with `--links`; without that it lists none."""
+
 # Before every line of its log that is not JSON.
 _STAMP = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d (?:[A-Z]+ *: )?")
+_MODIFIED = "immutable file modified"
 _BAD_LEVELS = {"error", "critical", "fatal", "panic", "emergency", "alert"}
 
 
@@ -46,17 +50,30 @@ def bytes_done(line: bytes) -> int | None:
     return logged.stats.done if logged and logged.stats else None
 
 
+def file_complaint(line: bytes) -> tuple[str, str] | None:
+    """The file that a line of its log complains of, and the complaint; None for any other line."""
+    logged = _logged(line)
+    if logged is None or logged.level not in _BAD_LEVELS or not (logged.object and logged.msg):
+        return None
+    return logged.object, logged.msg.strip()
+
+
+def is_in_the_way(words: str) -> bool:
+    """Whether a file was not sent because something else has its name there."""
+    return _MODIFIED in words
+
+
 def complaint(lines: Iterable[bytes]) -> str:
-    """Why it failed, in its own words: the last that its log complains of; empty when it does not."""
-    found = ""
+    """Why it failed, in its own words: the last that its log complains of, of a file before a summary; empty when it does not."""
+    found = of_file = ""
     for line in lines:
         logged = _logged(line)
         if logged is None:
             found = _STAMP.sub("", line.decode("utf-8", "replace"), count=1).strip() or found
         elif logged.level in _BAD_LEVELS and logged.msg:
-            about = f"{logged.object}: " if logged.object else ""
-            found = f"{about}{logged.msg}".strip()
-    return found
+            found = logged.msg.strip()
+            of_file = f"{logged.object}: {found}" if logged.object else of_file
+    return of_file or found
 
 
 def _logged(line: bytes) -> _Logged | None:

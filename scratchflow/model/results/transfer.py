@@ -120,17 +120,17 @@ class SnapshotsMirrored(Result, frozen=True):
     there: int = 0
     sent_bytes: int = 0
     damaged: list[str] = []
-    # The mirror has a wrong or another archive under the name of one that they need, and snapshots there name it.
+    # The mirror has something else under the name of a file that they need.
     blocked: list[str] = []
     dry_run: bool = False
-    # Files on the mirror that are in the way and of no use: deleted by hand, the next run sends them anew.
+    # What is in the way on the mirror and of no use: deleted by hand, the next run sends it anew. A directory ends with a slash, a link with `.rclonelink`.
     wrong: list[str] = []
     # Those of `damaged` that are on the mirror: as whole as they were when they were sent.
     sent_before: list[str] = []
 
     def exit_code(self) -> int:
         """That of damage, when anything was left out because of it, here or on the mirror."""
-        return 31 if self.damaged or self.blocked else 0
+        return 31 if self.damaged or self.blocked or self.wrong else 0
 
 
 class MirrorKept(Result, frozen=True):

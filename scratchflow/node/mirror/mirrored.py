@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
-from scratchflow.cluster.rclone.remote import Remote
+from scratchflow.cluster.rclone.remote import DIRECTORY, Remote
 from scratchflow.model.errors.transfer import MirrorForeign
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.store.catalogue import decoded_manifest, needed_archives
@@ -81,7 +81,7 @@ class Mirrored:
     def contents(self, snapshots: Iterable[str]) -> dict[str, tuple[Manifest, bytes]]:
         """The same, with the bytes of each."""
         names = (f"{one}{MANIFEST_SUFFIX}" for one in snapshots)
-        wanted = [one for one in names if self.files.get(one, -1) >= 0]  # not a directory
+        wanted = [one for one in names if not self.is_directory(one) and one in self.files]
         if not wanted:
             return {}
         found = {}
@@ -116,9 +116,19 @@ class Mirrored:
         """The archives there that keep this snapshot from being sent: wrong, or others of the same name, and manifests there name them."""
         return [one for one in sorted(needed_archives(manifest)) if self._is_in_the_way(one)]
 
+    def directories(self, manifest: Manifest) -> list[str]:
+        """The names of this snapshot's files that directories have there. Nothing can be sent in their place."""
+        archives = (f"{one}{ARCHIVE_SUFFIX}" for one in sorted(needed_archives(manifest)))
+        names = [*archives, f"{manifest.id}{MANIFEST_SUFFIX}"]
+        return [name for name in names if self.is_directory(name)]
+
+    def is_directory(self, name: str) -> bool:
+        """Whether a directory has this name there."""
+        return self.files.get(name) == DIRECTORY
+
     def _is_in_the_way(self, archive: str) -> bool:
         found = self.archive_bytes(archive)
-        if found is None or archive not in self.relied_on:
+        if found in (None, DIRECTORY) or archive not in self.relied_on:
             return False
         ours = self._ours.get(archive)
         return self.is_wrong(archive) or (ours is not None and found != ours[0].archive_bytes)

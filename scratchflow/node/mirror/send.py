@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 import msgspec
 
 from scratchflow.cluster.rclone.remote import Remote, beneath
+from scratchflow.cluster.rclone.words import LINK_SUFFIX, is_in_the_way
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.errors.transfer import MirrorFailed, RcloneMissing
@@ -20,6 +21,7 @@ from scratchflow.model.events import Progress
 from scratchflow.model.requests import DryRun
 from scratchflow.model.results.transfer import SnapshotsMirrored
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.mirror.mirrored import Mirrored
@@ -105,6 +107,9 @@ class _Sending:
         self._started_s = context.monotonic()
         self._sent_bytes = 0
         self._to_send = 0
+        # Files that could not be sent, with rclone's words; and those of them whose names something else has there.
+        self._failed: dict[str, str] = {}
+        self._in_the_way: list[str] = []
 
     def foretell(self) -> SnapshotsMirrored:
         """What would be sent. Takes no lock and writes nothing."""
@@ -131,8 +136,21 @@ class _Sending:
         sent: list[str] = []
         for batch in self._batches(missing, there):
             sent += self._send(batch, there, lock)
-        self._note(there=sorted({*self._state.there, *sent}), sent=[], error=plan.error)
+            self._require_room()
+        self._require_room()
+        plan.block(self._in_the_way, there)
+        # What arrived for a snapshot that is not listed there yet is not sent again and again.
+        arrived = self._state.sent if plan.blocked else []
+        self._note(there=sorted({*self._state.there, *sent}), sent=arrived, error=plan.error)
         return self._result(plan, sent)
+
+    def _require_room(self) -> None:
+        """MirrorFailed when files failed though nothing is in their way: more of them would fail, too."""
+        failed = [one for one in self._failed if one not in self._in_the_way]
+        if failed:
+            others = f" (and {counted(len(failed) - 1, 'other file')})" if failed[1:] else ""
+            words = f"{failed[0]}{others}: {self._failed[failed[0]]}"
+            raise MirrorFailed(mirror=self._remote.directory, words=words)
 
     def _catalogue(self) -> tuple[Catalogue, frozenset[str]]:
         catalogue = read_catalogue(self.place)
@@ -197,11 +215,10 @@ class _Sending:
         with ExitStack() as held:
             kept = [one for one in batch if self._held(one, held)]
             self._send_archives(self._lacking(kept, there), there)
+            whole = [one for one in kept if not self._lacking([one], there)]
             lock.assert_held()
-            names = [f"{one.id}{MANIFEST_SUFFIX}" for one in kept]
-            self._clear([name for name in names if name in there.files])
-            self._remote.send(self.place.directory, names)
-        sent = [one.id for one in kept]
+            arrived = self._put([f"{one.id}{MANIFEST_SUFFIX}" for one in whole], there)
+        sent = [one.id for one in whole if f"{one.id}{MANIFEST_SUFFIX}" in arrived]
         self._note(there=sorted({*self._state.there, *sent}))
         return sent
 
@@ -215,29 +232,49 @@ class _Sending:
         return True
 
     def _send_archives(self, archives: Sequence[str], there: Mirrored) -> None:
-        if not archives:
+        """What arrives is noted; no manifest there names what a cut left of these."""
+        sizes = {f"{one}{ARCHIVE_SUFFIX}": self._size(one) for one in archives}
+        names = self._put([one for one in sizes if one not in self._failed], there, self._tell)
+        if not names:
             return
-        names = {f"{one}{ARCHIVE_SUFFIX}": self._size(one) for one in archives}
-        # No manifest there names them: what a cut left.
-        self._clear([name for name in names if name in there.files])
-        self._remote.send(self.place.directory, list(names), self._tell)
         arrived = self._remote.listed()
-        for name, size in names.items():
-            if arrived.get(name) != size:
+        for name in names:
+            if arrived.get(name) != sizes[name]:
                 found = arrived.get(name, 0)
-                words = f"{name} arrived with {found} bytes instead of {size}"
+                words = f"{name} arrived with {found} bytes instead of {sizes[name]}"
                 raise MirrorFailed(mirror=self._remote.directory, words=words)
-        there.files.update(names)
-        self._sent_bytes += sum(names.values())
-        self._note(there=self._state.there, sent=[*self._state.sent, *archives])
+            there.files[name] = sizes[name]
+            self._sent_bytes += sizes[name]
+        came = [one for one in archives if f"{one}{ARCHIVE_SUFFIX}" in names]
+        self._note(there=self._state.there, sent=[*self._state.sent, *came])
+
+    def _put(
+        self,
+        names: Sequence[str],
+        there: Mirrored,
+        on_bytes: Callable[[int], None] = lambda _: None,
+    ) -> list[str]:
+        """Sends these files, in place of what has their names there; returns those that arrived."""
+        directories = [name for name in names if there.is_directory(name)]
+        self._failed.update(dict.fromkeys(directories, "a directory has its name"))
+        self._in_the_way += directories
+        files = [name for name in names if name not in directories]
+        self._clear([name for name in files if name in there.files])
+        files = [name for name in files if name not in self._failed]
+        if not files:
+            return []
+        failed = self._remote.send(self.place.directory, files, on_bytes)
+        self._failed.update(failed)
+        self._in_the_way += [name for name, words in failed.items() if is_in_the_way(words)]
+        if failed:
+            self._remote.listed()  # MirrorFailed when it is away altogether
+        return [name for name in files if name not in failed]
 
     def _send_around(self, there: Mirrored, *, is_marked: bool) -> None:
         """The store's id, and what restores without scratchflow; no snapshot relies on these."""
         wanted = [name for name in (RESCUE_NAME, GUIDE_NAME) if self._differs(name, there)]
         wanted += [] if is_marked else [STORE_NAME]
-        if wanted:
-            self._clear([name for name in wanted if name in there.files])
-            self._remote.send(self.place.directory, wanted)
+        self._put(wanted, there)
 
     def _differs(self, name: str, there: Mirrored) -> bool:
         with store_errors(self.place.directory):
@@ -247,8 +284,12 @@ class _Sending:
                 return False
 
     def _clear(self, names: Sequence[str]) -> None:
+        """One that cannot be deleted keeps no other from being sent."""
         for name in names:
-            self._remote.remove(name)
+            try:
+                self._remote.remove(name)
+            except MirrorFailed as error:
+                self._failed[name] = str(error.fields["words"])
 
     def _tell(self, done: int) -> None:
         done += self._sent_bytes
@@ -278,27 +319,61 @@ class _Plan:
         known = bad.union(self.there)
         lacking = [one for one in catalogue.snapshots if one.id not in known]
         blocking = {one.id: there.blocking(one) for one in lacking}
-        self.blocked = [one.id for one in lacking if blocking[one.id]]
-        self.missing = [one for one in lacking if not blocking[one.id]]
+        directories = {one.id: there.directories(one) for one in lacking}
+        self.blocked = [one.id for one in lacking if blocking[one.id] or directories[one.id]]
+        self.missing = [one for one in lacking if one.id not in self.blocked]
         ours = {one.id for one in catalogue.snapshots}
-        self._wrong = sorted({a for each in blocking.values() for a in each if there.is_wrong(a)})
+        self._cut = sorted({a for each in blocking.values() for a in each if there.is_wrong(a)})
         # To be deleted there. A manifest whose archive nobody has any more would call the next one wrong, too.
         self.wrong = [
             name
-            for one in self._wrong
+            for one in self._cut
             for name in (f"{one}{ARCHIVE_SUFFIX}", f"{one}{MANIFEST_SUFFIX}")
             if name.endswith(ARCHIVE_SUFFIX) or one not in ours
         ]
+        self._others = sorted({f"{name}/" for each in directories.values() for name in each})
+        self.wrong += self._others
+
+    def block(self, in_the_way: Collection[str], there: Mirrored) -> None:
+        """Adds what turned out while it was sent: names that something else has there, and the snapshots that it keeps back."""
+        kept_back = [one.id for one in self.missing if not _files_of(one).isdisjoint(in_the_way)]
+        self.blocked = sorted({*self.blocked, *kept_back})
+        names = [f"{one}{_kind(one, there)}" for one in in_the_way]
+        self._others += names
+        self.wrong += names
 
     @property
     def error(self) -> str:
         """For `status`: why snapshots are not there after a run that did all that it could."""
-        if not self.blocked:
-            return ""
-        names = ", ".join(f"`{one}{ARCHIVE_SUFFIX}`" for one in self._wrong[:3])
-        if not names:
-            return "it has other archives under the names of some"
-        return f"{names} there {'are' if len(self._wrong) > 1 else 'is'} not as large as when sent"
+        said = []
+        if self._cut:
+            cut = _listed([f"{one}{ARCHIVE_SUFFIX}" for one in self._cut])
+            said.append(f"{cut} there {_are(self._cut)} not as large as when sent")
+        if self._others:
+            said.append(f"{_listed(self._others)} there {_are(self._others)} in the way")
+        if not said and self.blocked:
+            said.append("it has other archives under the names of some")
+        return "; ".join(said)
+
+
+def _kind(name: str, there: Mirrored) -> str:
+    """What is put after the name of what is in the way: rclone deletes directories, and links, by another command."""
+    if there.is_directory(name):
+        return "/"
+    return "" if name in there.files else LINK_SUFFIX
+
+
+def _files_of(manifest: Manifest) -> set[str]:
+    archives = {f"{one}{ARCHIVE_SUFFIX}" for one in needed_archives(manifest)}
+    return {*archives, f"{manifest.id}{MANIFEST_SUFFIX}"}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{one}`" for one in names[:3])
+
+
+def _are(names: Sequence[str]) -> str:
+    return "are" if len(names) > 1 else "is"
 
 
 def _now() -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cluster.rclone.remote import Remote, beneath
+from scratchflow.cluster.rclone.words import is_in_the_way
 from scratchflow.model.errors.transfer import MirrorFailed, RcloneMissing
 from tests.mirrors import SERVED, Directory, Server, at
 
@@ -55,9 +56,11 @@ def test_a_file_that_is_there_is_never_replaced(server: Server, source: Path) ->
     remote = at(server)
     remote.send(source, ["small"])
     (source / "small").write_bytes(b"something else")
-    with pytest.raises(MirrorFailed, match="immutable file modified"):
-        remote.send(source, ["small"])
+    failed = remote.send(source, ["small", "large"])
+    assert list(failed) == ["small"]
+    assert is_in_the_way(failed["small"])
     assert b"".join(remote.pieces("small")) == b"small"
+    assert remote.listed() == {"small": 5, "large": LARGE_BYTES}
 
 
 def test_a_server_that_dies_while_it_is_sent_to_is_an_error_and_can_be_used_again(
@@ -71,8 +74,11 @@ def test_a_server_that_dies_while_it_is_sent_to_is_an_error_and_can_be_used_agai
             server.kill()
         seen.append(done)
 
-    with pytest.raises(MirrorFailed):
-        slowly.send(source, ["large"], cut)
+    try:
+        failed = slowly.send(source, ["large"], cut)
+    except MirrorFailed:
+        failed = {"large": "rclone named no file"}
+    assert list(failed) == ["large"]
     assert seen
     server.start()
     remote = at(server)
@@ -106,8 +112,18 @@ def test_a_place_that_cannot_be_written_to_is_told_in_rclones_words(
     server.files.chmod(0o500)
     if os.access(server.files, os.W_OK):
         pytest.skip("root may write anywhere")
-    with pytest.raises(MirrorFailed, match="permission denied"):
-        at(server).send(source, ["small"])
+    assert "permission denied" in at(server).send(source, ["small"])["small"]
+
+
+def test_what_is_sent_to_a_directory_of_this_machine_is_for_its_owner_alone(
+    tmp_path: Path, source: Path
+) -> None:
+    server = Directory(tmp_path / "server")
+    (source / "small").chmod(0o644)
+    assert at(server).send(source, ["small"]) == {}
+    made = Path(server.remote)
+    assert made.stat().st_mode & 0o777 == 0o700
+    assert (made / "small").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_remote_that_nobody_configured_is_told_in_rclones_words() -> None:

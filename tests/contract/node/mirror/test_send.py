@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -281,6 +282,57 @@ def test_snapshots_that_need_an_archive_which_is_wrong_there_are_named_and_not_c
     assert state(desk) == (blocked, "")
     assert mirror(desk).exit_code() == 0
     assert whole_on(directory, tmp_path / "alone") == blocked
+
+
+@pytest.mark.parametrize("kind", ["link", "directory", "filled directory"])
+@pytest.mark.parametrize("suffix", ["tar.lz4", "json"])
+def test_what_has_the_name_of_a_file_there_is_named_and_the_other_snapshots_are_sent(
+    directory: Server, tmp_path: Path, kind: str, suffix: str
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first = desk.backup().snapshot or ""
+    mirror(desk)
+    wrong = mirror_files(directory) / f"{first}.{suffix}"
+    wrong.unlink()
+    if kind == "link":
+        wrong.symlink_to("/etc/passwd")
+    else:
+        wrong.mkdir()
+        if kind == "filled directory":
+            (wrong / "file").write_bytes(b"somebody's")
+    desk.write("work/README", "second")
+    second = desk.backup(full=True).snapshot or ""
+    done = mirror(desk)
+    assert (done.sent, done.blocked) == ([second], [first])
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert mirror(desk).blocked == [first]
+    there, error = state(desk)
+    assert there == [second]
+    assert wrong.name in error
+    said = "\n".join(mirrored(done))
+    step = f"rclone purge {wrong}/"
+    if kind == "link":
+        step = f"rclone delete --links {wrong.parent} --include '/{wrong.name}{{,.rclonelink}}'"
+    assert f"`{step}`" in said
+    subprocess.run(shlex.split(step), check=True)  # as it says
+    again = mirror(desk)
+    assert (again.sent, again.exit_code()) == ([first], 0)
+    assert whole_on(directory, tmp_path / "alone") == desk.ids
+    assert state(desk) == (desk.ids, "")
+
+
+@pytest.mark.parametrize("name", ["store.json", "rescue.py"])
+def test_a_directory_instead_of_a_file_that_no_snapshot_needs_is_named_and_all_are_sent(
+    directory: Server, tmp_path: Path, name: str
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    snapshot = desk.backup().snapshot or ""
+    (mirror_files(directory) / name).mkdir(parents=True)
+    done = mirror(desk)
+    assert (done.sent, done.blocked) == ([snapshot], [])
+    assert done.wrong == [f"{mirror_files(directory) / name}/"]
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert name in state(desk)[1]
 
 
 def test_a_mirror_that_is_read_only_is_noted_with_rclones_words(
