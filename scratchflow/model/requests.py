@@ -285,10 +285,12 @@ class Adopt(Arguments, frozen=True, kw_only=True):
     """`snapshots adopt`: the snapshot whose archives have all arrived becomes one of this store.
 
     `awaited` are the archives of all snapshots that the same copy brings: no leftovers, though they have no manifest yet.
+    `parents` are those of all snapshots that the other store has or had.
     """
 
     snapshot: WholeSnapshot
     awaited: tuple[str, ...] = ()
+    parents: dict[str, str] = {}
 
 
 class FetchSnapshots(NamingDryRun, frozen=True, kw_only=True):

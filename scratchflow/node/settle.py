@@ -18,6 +18,7 @@ from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.nodes import read_nodes
+from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
@@ -36,7 +37,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         created = create(context, notify, Create(dry_run=request.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = present_base(context, place)
-    if base is not None and _is_enough(context, catalogue, base, request, notify):
+    if base is not None and _is_enough(context, place, catalogue, base, request, notify):
         if not request.dry_run and base == catalogue.newest_id:
             note_taken_up(context, place, notify)
         # No backup could be taken of it: better said now than by the first one that fails.
@@ -86,26 +87,23 @@ def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
 
 
 def _is_enough(
-    context: NodeContext, catalogue: Catalogue, base: str, request: Settle, notify: Notifier
+    context: NodeContext,
+    place: StoreDirectory,
+    catalogue: Catalogue,
+    base: str,
+    request: Settle,
+    notify: Notifier,
 ) -> bool:
     """Whether the present has all that is wanted; WorkDiverged when it has something else instead."""
     wanted = request.snapshot
-    if wanted is None or wanted in _line_of(catalogue, base):
+    if wanted is None:
         return True
-    if base not in _line_of(catalogue, wanted) or _is_changed(context, notify):
+    lineage = lineage_of(catalogue.snapshots, read_noted(place))
+    if wanted in line_of(base, lineage):
+        return True
+    if base not in line_of(wanted, lineage) or _is_changed(context, notify):
         raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False
-
-
-def _line_of(catalogue: Catalogue, snapshot: str) -> set[str]:
-    """The snapshot and all that it came from."""
-    parents = {one.id: one.parent for one in catalogue.snapshots}
-    line: set[str] = set()
-    at: str | None = snapshot
-    while at is not None and at not in line:
-        line.add(at)
-        at = parents.get(at)
-    return line
 
 
 def _is_changed(context: NodeContext, notify: Notifier) -> bool:

@@ -70,7 +70,14 @@ def copy_snapshots(
         if offered.store_id and offered.store_id == lacking.store_id:
             raise CopyToItself(source=settings.name, to=other.name)
         missing = [one for one in lacking.snapshots if not one.blocked]
-        copy = _Copy(source, target, emit, missing, skips_damaged=not asked.snapshots)
+        copy = _Copy(
+            source,
+            target,
+            emit,
+            missing,
+            skips_damaged=not asked.snapshots,
+            parents=offered.parents,
+        )
         newest = lacking.newest if dry_run else copy.run(offered.snapshots) or lacking.newest
     not_there = {one.id for one in lacking.snapshots}
     return SnapshotsCopied(
@@ -118,12 +125,14 @@ class _Copy:
         lacking: Sequence[SnapshotLacking],
         *,
         skips_damaged: bool,
+        parents: dict[str, str],
     ) -> None:
         """With `skips_damaged` those that turn out to be damaged are noted, and the others go on."""
         self._source = source
         self._target = target
         self._emit = emit
         self._lacking = lacking
+        self._parents = parents
         missing = {one.archive.id: one for each in lacking for one in each.archives}
         self.to_send = sum(one.archive.bytes - one.arrived_bytes for one in missing.values())
         self.sent = 0
@@ -158,7 +167,7 @@ class _Copy:
     ) -> str | None:
         """One of them; the newest snapshot there afterwards."""
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
-        asked = Adopt(snapshot=whole, awaited=awaited)
+        asked = Adopt(snapshot=whole, awaited=awaited, parents=self._parents)
         with failures_of(self._target.settings.name):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
         self.mended.update(adopted.mended)

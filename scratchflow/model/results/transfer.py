@@ -28,6 +28,8 @@ class SnapshotsOffered(Result, frozen=True):
     snapshots: list[WholeSnapshot]
     damaged: list[str] = []
     store_id: str | None = None
+    # The parents of all snapshots that this store has or had.
+    parents: dict[str, str] = {}
 
 
 class ArchiveLacking(msgspec.Struct, frozen=True):

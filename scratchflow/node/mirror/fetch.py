@@ -50,6 +50,7 @@ from scratchflow.store.directory import (
 from scratchflow.store.failures import store_errors
 from scratchflow.store.identity import StoreNote, has_snapshots, read_store_id
 from scratchflow.store.names import find_snapshot
+from scratchflow.store.retention.lineage import parents_known
 
 PHASE = "import"
 _READ_BYTES = 1 << 20
@@ -178,6 +179,7 @@ class _Fetching:
         coming = [self._whole[one.id] for one in self.coming]
         awaited = {archive.id for one in coming for archive in one.archives}
         doing = "scratchflow snapshots import"
+        parents = parents_known([manifest for manifest, _ in self._contents.values()], {})
         for one in self.coming:
             with self._noting_damage(one.id):
                 for lacking in one.archives:
@@ -188,6 +190,7 @@ class _Fetching:
                     self._whole[one.id],
                     doing=doing,
                     awaited=awaited,
+                    parents=parents,
                 )
                 self.mended.update(adopted.mended)
 

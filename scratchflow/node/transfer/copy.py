@@ -45,6 +45,7 @@ from scratchflow.store.commit.arriving import Arriving
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
+from scratchflow.store.retention.lineage import parents_known, read_noted
 from scratchflow.store.retention.marks import read_marks
 from scratchflow.store.retention.readers import reading
 
@@ -71,6 +72,7 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
         snapshots=[_whole(place, catalogue, one, kept=one.id in marks) for one in wanted],
         damaged=[] if asked.snapshots else sorted(catalogue.damaged),
         store_id=read_store_id(place),
+        parents=parents_known(catalogue.snapshots, read_noted(place)),
     )
 
 
@@ -152,4 +154,11 @@ def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopt
     """The snapshot is one of this store from here on, if all its archives have arrived."""
     _require_same_name(context, [asked.snapshot])
     doing = "scratchflow snapshots copy"
-    return adopt_whole(context, notify, asked.snapshot, doing=doing, awaited=asked.awaited)
+    return adopt_whole(
+        context,
+        notify,
+        asked.snapshot,
+        doing=doing,
+        awaited=asked.awaited,
+        parents=asked.parents,
+    )

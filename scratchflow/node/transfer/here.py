@@ -6,7 +6,7 @@ Archives that are damaged here are brought again, and every snapshot that needs 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -32,6 +32,7 @@ from scratchflow.store.commit.arriving import adopt, arrived_bytes, has_arrived,
 from scratchflow.store.commit.commit import publish_manifest
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
+from scratchflow.store.retention.lineage import joined, read_noted, write_noted
 from scratchflow.store.retention.marks import Mark, keep
 from scratchflow.store.retention.sweep import sweep
 
@@ -63,7 +64,8 @@ class Here:
             if self._has(archive, in_doubt=is_listed):
                 continue
             if self._known.is_another(archive):
-                blocked = is_listed or archive.id == wanted.id
+                # As one full archive it would need its own name.
+                blocked = is_listed or self._place.archive(wanted.id).exists()
                 return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
             is_whole = has_arrived(self._place, archive)
             arrived = archive.bytes if is_whole else arrived_bytes(self._place, archive)
@@ -130,8 +132,12 @@ def adopt_whole(
     *,
     doing: str,
     awaited: Collection[str] = (),
+    parents: Mapping[str, str] | None = None,
 ) -> SnapshotAdopted:
-    """The snapshot is one of this store from here on, if all its archives have arrived, or were here and are whole."""
+    """The snapshot is one of this store from here on, if all its archives have arrived, or were here and are whole.
+
+    `parents`: of all snapshots where it comes from, so that it is known to continue an older one without those between.
+    """
     content = wanted.manifest.encode()
     manifest = _decoded(wanted.id, content)
     place = open_store(context)
@@ -144,6 +150,8 @@ def adopt_whole(
         _require_all_named(place, manifest)
         is_new = not place.manifest(wanted.id).exists()
         if is_new:
+            noted = joined([*before.snapshots, manifest], read_noted(place), parents or {})
+            write_noted(place, noted)
             publish_manifest(lock, manifest, content)
         else:
             forget_verified(place, [wanted.id])  # what was found is not so any more

@@ -2,7 +2,8 @@
 
 A manifest names its parent. When the parent is removed, nothing would say what the parent came from,
 and an older snapshot would look like the tip of a fork. So `prune` notes the nearest ancestor that
-stays, before it removes anything. Without the note a snapshot stays longer than it has to, and no more.
+stays, and the parents of those that go, before it removes anything. What comes from another store
+without its parent is noted in the same way. Without the note a snapshot stays longer than it has to, and no more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, StoreDirectory
 
 _LIMIT_BYTES = 64 * 1024 * 1024
+# Of so many removed snapshots the parents stay noted: for stores that still have some between.
+_REMOVED = 5000
 
 Lineage = Mapping[str, str]  # the nearest ancestor in the store, by id
 
@@ -73,6 +76,45 @@ def without(
         if one.id not in removed and staying is not None and staying != one.parent:
             noted[one.id] = staying
     return noted
+
+
+def parents_of_removed(
+    snapshots: Sequence[Manifest], noted: Mapping[str, str], removed: Collection[str]
+) -> dict[str, str]:
+    """What to note of those that go, with what is noted of those that went: the parent of each."""
+    listed = {one.id for one in snapshots}
+    known = {one: parent for one, parent in noted.items() if one not in listed}
+    known |= {one.id: one.parent for one in snapshots if one.id in removed and one.parent}
+    return {one: known[one] for one in sorted(known)[-_REMOVED:]}
+
+
+def parents_known(snapshots: Sequence[Manifest], noted: Mapping[str, str]) -> dict[str, str]:
+    """The parents of all snapshots that a store has or had, as far as it knows them; where it does not, a farther ancestor."""
+    listed = {one.id: one.parent for one in snapshots}
+    near = {
+        one: parent
+        for one, parent in listed.items()
+        if parent and (parent in listed or parent in noted or one not in noted)
+    }
+    return {**noted, **near}
+
+
+def joined(
+    snapshots: Sequence[Manifest], noted: Mapping[str, str], elsewhere: Mapping[str, str]
+) -> dict[str, str]:
+    """The notes, with what another store knows: which listed snapshot one continues whose parent is not listed here."""
+    listed = {one.id for one in snapshots}
+    known = {one: parent for one, parent in noted.items() if one not in listed} | dict(elsewhere)
+    found = dict(noted)
+    for one in snapshots:
+        if one.parent is None or one.parent in listed:
+            continue
+        line = line_of(known.get(one.id, one.parent), known)
+        nearest = next((each for each in line if each in listed), "")
+        # An ancestor has a smaller id, and of two the greater is the nearer.
+        if found.get(one.id, "") < nearest < one.id:
+            found[one.id] = nearest
+    return found
 
 
 def tips(snapshots: Sequence[Manifest], lineage: Lineage) -> set[str]:

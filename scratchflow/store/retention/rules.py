@@ -38,6 +38,7 @@ from scratchflow.store.retention.lineage import (
     line_of,
     lineage_of,
     newest_full,
+    parents_of_removed,
     tips,
     without,
 )
@@ -91,7 +92,7 @@ class Retention(msgspec.Struct, frozen=True):
     removed: tuple[str, ...]
     # Archives that nothing needs once the removed manifests are gone.
     unneeded_archives: tuple[str, ...]
-    # What to note about those that stay: their nearest ancestors that stay too.
+    # What to note: of those that stay their nearest ancestors that stay too, of those that go their parents.
     lineage: dict[str, str] = {}
     # Why nothing may be removed at all, if so.
     blocked: str | None = None
@@ -107,7 +108,7 @@ def plan_retention(
         return blocked
     lineage = lineage_of(catalogue.snapshots, decided.noted)
     reasons = keep(catalogue.snapshots, rules, decided, damaged=catalogue.damaged)
-    return _plan(catalogue.snapshots, lineage, reasons)
+    return _plan(catalogue.snapshots, lineage, reasons, decided.noted)
 
 
 def plan_removal(
@@ -118,7 +119,7 @@ def plan_removal(
         return blocked
     staying = (one.id for one in catalogue.snapshots if one.id not in unwanted)
     kept: dict[str, tuple[str, ...]] = dict.fromkeys(staying, (NOT_ASKED_FOR,))
-    return _plan(catalogue.snapshots, lineage_of(catalogue.snapshots, noted), kept)
+    return _plan(catalogue.snapshots, lineage_of(catalogue.snapshots, noted), kept, noted)
 
 
 def _blocked(catalogue: Catalogue) -> Retention | None:
@@ -134,14 +135,20 @@ def _blocked(catalogue: Catalogue) -> Retention | None:
 
 
 def _plan(
-    snapshots: Sequence[Manifest], lineage: Lineage, kept: dict[str, tuple[str, ...]]
+    snapshots: Sequence[Manifest],
+    lineage: Lineage,
+    kept: dict[str, tuple[str, ...]],
+    noted: Mapping[str, str],
 ) -> Retention:
     removed = tuple(one.id for one in snapshots if one.id not in kept)
     return Retention(
         kept=kept,
         removed=removed,
         unneeded_archives=_unneeded(snapshots, frozenset(kept)),
-        lineage=without(snapshots, lineage, removed),
+        lineage={
+            **parents_of_removed(snapshots, noted, removed),
+            **without(snapshots, lineage, removed),
+        },
     )
 
 

@@ -1610,6 +1610,7 @@ export interface SnapshotsOffered {
   snapshots: Array<WholeSnapshot>;
   damaged?: Array<string>;
   store_id?: string | null;
+  parents?: Record<string, string>;
 }
 
 /** `snapshots prune`. */

@@ -26,10 +26,11 @@ from scratchflow.model.errors.transfer import (
     WorkspaceNamedOtherwise,
 )
 from scratchflow.model.events import Event, Progress
-from scratchflow.model.requests import Mark, Offer
+from scratchflow.model.requests import Mark, Offer, Prune, Settle
 from scratchflow.model.results.transfer import SnapshotsCopied
-from scratchflow.node.history import verify_snapshots
-from scratchflow.node.retention import keep_snapshots
+from scratchflow.node.history import list_snapshots, verify_snapshots
+from scratchflow.node.retention import keep_snapshots, prune_snapshots
+from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
@@ -112,6 +113,44 @@ def test_one_brings_the_chain_that_it_needs_and_no_more(two: Two) -> None:
     assert rest.copied == two.here.ids[:-1]
     assert two.there.ids == two.here.ids
     assert rest.sent_bytes == 0  # all archives were there: only manifests moved
+
+
+@pytest.mark.parametrize("removed", [[], [1], [0, 1]])
+def test_an_older_snapshot_there_is_no_fork_though_those_between_were_not_copied(
+    two: Two, removed: list[int]
+) -> None:
+    first, *between, last = two.here.ids
+    two.copy(first)
+    two.here.write("work/changes", "again")
+    two.here.backup()
+    newest = two.here.ids[-1]
+    ids = [first, *between, last]
+    if removed:
+        asked = Prune(snapshots=tuple(ids[number] for number in removed))
+        prune_snapshots(two.here.context, two.here.notify, asked)
+    two.copy("latest")
+    assert two.there.ids == [first, newest]
+    rows = list_snapshots(two.there.context, two.there.notify).snapshots
+    assert [(row.id, row.fork, "fork" in row.stays) for row in rows] == [
+        (first, False, False),
+        (newest, False, False),
+    ]
+    later = two.copy(last)  # one between
+    # Of a removed one nobody knows the SHA-256, and the name of its own archive is taken there.
+    assert later.blocked == ([last] if removed == [1] else [])
+    rows = list_snapshots(two.there.context, two.there.notify).snapshots
+    assert [row.id for row in rows if row.fork or "fork" in row.stays] == []
+
+
+def test_a_workspace_there_goes_on_with_a_later_snapshot_without_those_between(two: Two) -> None:
+    first, newest = two.here.ids[0], two.here.ids[-1]
+    two.copy(first)
+    two.there.restore(first)
+    two.copy("latest")
+    assert two.there.ids == [first, newest]
+    done = settle(two.there.context, two.there.notify, Settle(snapshot=newest))
+    assert (done.action, done.snapshot) == ("restored", newest)
+    assert two.there.content() == two.here.content()
 
 
 def test_a_dry_run_says_how_much_and_changes_nothing(two: Two) -> None:

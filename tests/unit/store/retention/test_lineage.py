@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.retention.lineage import (
+    joined,
     line_of,
     lineage_of,
     newest_full,
+    parents_known,
+    parents_of_removed,
     read_noted,
     tips,
     without,
@@ -114,3 +117,41 @@ def test_a_fork_beside_the_newest_does_not_continue_what_it_came_from() -> None:
     beside = [msgspec.structs.replace(one, beside=True) for one in (fork, later_fork)]
     snapshots = [first, second, *beside]
     assert tips(snapshots, lineage_of(snapshots, {})) == {second.id, later_fork.id}
+
+
+@given(
+    parents=_PARENTS,
+    removals=st.lists(st.sets(st.integers(0, 11)), max_size=3),
+    copies=st.lists(st.integers(0, 11), max_size=6),
+)
+def test_a_store_with_some_of_the_snapshots_knows_who_came_from_whom(
+    parents: list[int | None], removals: list[set[int]], copies: list[int]
+) -> None:
+    everything = snapshots = _history(parents)
+    whole = lineage_of(snapshots, {})
+    copied: list[Manifest] = []
+    noted: dict[str, str] = {}
+    noted_there: dict[str, str] = {}
+    for number in range(max(len(removals), len(copies))):
+        wanted = {make_id(each) for each in copies[number : number + 1]}
+        copied += [one for one in snapshots if one.id in wanted and one not in copied]
+        noted_there = joined(copied, noted_there, parents_known(snapshots, noted))
+        removed = {make_id(each) for each in next(iter(removals[number : number + 1]), set())}
+        noted = {
+            **parents_of_removed(snapshots, noted, removed),
+            **without(snapshots, lineage_of(snapshots, noted), removed),
+        }
+        snapshots = [one for one in snapshots if one.id not in removed]
+    assert {one.id for one in copied} <= {one.id for one in everything}
+    lineage = lineage_of(copied, noted_there)
+    there = {one.id for one in copied}
+    for one in there:
+        expected = [each for each in line_of(one, whole) if each in there]
+        assert list(line_of(one, lineage)) == expected
+
+
+def test_what_another_store_says_makes_no_circle_and_no_ancestor_of_a_later_snapshot() -> None:
+    first, second = make_id(0), make_id(1)
+    snapshots = [make_manifest(first, parent=make_id(5)), make_manifest(second, parent=make_id(6))]
+    elsewhere = {make_id(5): second, make_id(6): make_id(7), make_id(7): make_id(6)}
+    assert joined(snapshots, {}, elsewhere) == {}
