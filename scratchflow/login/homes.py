@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
+import stat
+import tempfile
+import time
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
@@ -29,6 +34,8 @@ from scratchflow.workspace.workspace import expand
 
 _VERSION_S = 20.0
 _MOST_BYTES = 100
+# So far the clocks of hosts that write to one home may differ.
+_SKEW_S = 60.0
 
 
 def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
@@ -65,7 +72,44 @@ def count_in(directory: Path, request: SyncCount) -> FilesCounted:
         if os.path.isdir(place) and not os.path.islink(place):
             going += _files_at(place)
     total = sum(_files_at(os.path.join(home, os.fsencode(one))) for one in request.folders)
-    return FilesCounted(going=going, total=total)
+    if not request.written:
+        return FilesCounted(going=going, total=total)
+    now_s = _now_s(home)
+    ages = [_youngest_s(os.path.join(home, path), now_s) for path in request.written]
+    # A time in the future was set by somebody: whatever is written now gets another one.
+    young = {at: age for at, age in enumerate(ages) if -_SKEW_S < age <= request.within_s}
+    return FilesCounted(
+        going=going,
+        total=total,
+        just_written=sorted(young),
+        youngest_s=max(0.0, min(young.values())) if young else None,
+    )
+
+
+def _youngest_s(place: bytes, now_s: float) -> float:
+    """How long ago the last file here was written; without end when there is none."""
+    times = [_written_s(place)]
+    if os.path.isdir(place) and not os.path.islink(place):
+        for directory, _, files in os.walk(place):
+            times += [_written_s(os.path.join(directory, name)) for name in files]
+    return now_s - max(times)
+
+
+def _written_s(file: bytes) -> float:
+    """When it was written; a directory never is."""
+    with suppress(OSError):
+        found = os.lstat(file)
+        return found.st_mtime if stat.S_ISREG(found.st_mode) else -math.inf
+    return -math.inf
+
+
+def _now_s(home: bytes) -> float:
+    """By the clock that gives files their times, which may be that of a file server."""
+    with suppress(OSError), tempfile.TemporaryFile(dir=home) as file:
+        file.write(b"now")
+        file.flush()
+        return os.fstat(file.fileno()).st_mtime
+    return time.time()
 
 
 def _files_at(place: bytes) -> int:

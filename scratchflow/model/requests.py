@@ -479,6 +479,9 @@ class SyncCount(Arguments, frozen=True):
     # A file or link takes the place of what is there: that counts when it is a directory.
     replaced: tuple[bytes, ...] = ()
     folders: tuple[str, ...] = ()
+    # At which of these a file was written within the last `within_s` seconds.
+    written: tuple[bytes, ...] = ()
+    within_s: float = 0.0
 
 
 class Submit(DryRun, frozen=True):

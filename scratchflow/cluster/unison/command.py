@@ -26,6 +26,9 @@ _OURS = frozenset(
 )
 
 
+_READ_ALL = ("-fastcheck", "false")
+
+
 class Homes(msgspec.Struct, frozen=True, kw_only=True):
     """The two sides: unison runs in the first home, and knows the other by its profile's name."""
 
@@ -50,6 +53,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     # `newer`, `older`, or the name of one of the two profiles' homes.
     prefer: str = ""
     more: Sequence[str] = ()
+    # When there are any: these paths beneath the folders alone, each read in full.
+    read_again: Sequence[str] = ()
 
 
 def client_words(homes: Homes, rules: Rules) -> list[str]:
@@ -61,10 +66,11 @@ def client_words(homes: Homes, rules: Rules) -> list[str]:
         *("-contactquietly", "-confirmbigdel=false", "-log=false", "-times"),
         *("-backup", "Name *", "-backuploc", "central", "-maxbackups", str(rules.keep_versions)),
     ]
-    words += [word for folder in outermost(rules.folders) for word in ("-path", folder)]
+    paths = outermost(rules.read_again or rules.folders)
+    words += [word for path in paths for word in ("-path", path)]
     words += [word for pattern in _ignored(rules) for word in ("-ignore", pattern)]
     words += ["-prefer", rules.prefer] if rules.prefer else []
-    return [*words, *rules.more]
+    return [*words, *rules.more, *(_READ_ALL if rules.read_again else ())]
 
 
 def server_words(program: str, words: Sequence[str]) -> list[str]:

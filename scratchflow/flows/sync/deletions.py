@@ -25,9 +25,9 @@ def files_going(
     deleted = [change.path for change in concerned if change.deletes]
     replaced = [change.path for change in concerned if change.replaces]
     going = 0
-    for part in _parts(deleted):
+    for part in in_parts(deleted):
         going += count(SyncCount(deleted=tuple(part))).going
-    for part in _parts(replaced):
+    for part in in_parts(replaced):
         going += count(SyncCount(replaced=tuple(part))).going
     if not going:
         return None
@@ -39,7 +39,8 @@ def is_many(found: FilesCounted) -> bool:
     return found.going >= MANY or found.going * _TENTH > found.total
 
 
-def _parts(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
+def in_parts(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """As many at a time as one request holds."""
     part: list[bytes] = []
     size = 0
     for path in paths:

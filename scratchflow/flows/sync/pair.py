@@ -35,10 +35,12 @@ from scratchflow.cluster.unison.words import (
     inner_path,
 )
 from scratchflow.flows.sync.deletions import Count, files_going, is_many
+from scratchflow.flows.sync.just_written import SAME_SECOND_S, just_written
 from scratchflow.model.errors.sync import LOST_HOME, SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
 from scratchflow.model.results.sync import FilesCounted, PathProblem, PlannedChange, SyncedPair
 from scratchflow.model.text import printable
+from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
 from scratchflow.reach.sync.relay import Relay
 
 SKIPPED = "sync.skipped"
@@ -47,6 +49,8 @@ FAILED = "sync.failed_path"
 """A file that could not be synced, for a reason of its own."""
 UNREADABLE = "files.unreadable"
 PARTLY = "something in it could not be read"
+# How often what is being written is read again. What is written still later is found by the next sync.
+_TIMES_AGAIN = 2
 _DONE, _SOME_LEFT, _SOME_FAILED = 0, 1, 2
 
 Winner = Literal["first", "other", "neither"]
@@ -74,8 +78,43 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     allow: Callable[[str, int, int], bool] | None = None
 
 
-def sync_pair(pair: Pair, person: Person, emit: Emit) -> SyncedPair:
+def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOCK) -> SyncedPair:
     """Lets unison make the two homes equal, and says what came of it.
+
+    What was written while it looked, or just before, is read once more when its time can tell a change.
+    """
+    since_s = clock.monotonic()
+    done, moved = _once(pair, person, emit)
+    counts = (pair.count_first, pair.count_other)
+    for _ in range(_TIMES_AGAIN):
+        within_s = clock.monotonic() - since_s + SAME_SECOND_S
+        found = just_written(moved, counts, within_s) if moved and not pair.dry_run else None
+        if found is None:
+            break
+        clock.sleep(max(0.0, SAME_SECOND_S - found.age_s))
+        since_s = clock.monotonic()
+        rules = msgspec.structs.replace(pair.rules, read_again=found.paths)
+        again, moved = _once(msgspec.structs.replace(pair, rules=rules), person, emit)
+        done = _added(done, again)
+    return done
+
+
+def _added(done: SyncedPair, again: SyncedPair) -> SyncedPair:
+    """The same, with what came of looking at some paths again."""
+    return msgspec.structs.replace(
+        done,
+        to_first=done.to_first + again.to_first,
+        to_profile=done.to_profile + again.to_profile,
+        deleted=done.deleted + again.deleted,
+        conflicts=list(dict.fromkeys([*done.conflicts, *again.conflicts])),
+        same_contents=list(dict.fromkeys([*done.same_contents, *again.same_contents])),
+        skipped=[*done.skipped, *(one for one in again.skipped if one not in done.skipped)],
+        failed=[*done.failed, *(one for one in again.failed if one not in done.failed)],
+    )
+
+
+def _once(pair: Pair, person: Person, emit: Emit) -> tuple[SyncedPair, list[bytes]]:
+    """One unison, and the paths that it made equal.
 
     A cut leaves unison's own locks behind. The far ends hold ours while it runs, in both homes, so nobody else has them.
     """
@@ -86,7 +125,8 @@ def sync_pair(pair: Pair, person: Person, emit: Emit) -> SyncedPair:
         emit(Log(level="info", message="an earlier sync was cut; its locks are removed"))
         talk = _Talk(pair, person, emit)
         code = _run(pair, [*words, IGNORE_LOCKS], talk)
-    return talk.outcome(code)
+    synced = talk.outcome(code)
+    return synced, [one.path for one in talk.moved if one.direction in {"to_first", "to_other"}]
 
 
 def _run(pair: Pair, words: Sequence[str], talk: _Talk) -> int:
@@ -127,7 +167,7 @@ class _Talk:
         for path in conflicts:
             self._emit(Item(action="conflict", **path_fields(path)))
         self._warn(left)
-        moved = [change for change in reader.changes.values() if change.path not in reader.failed]
+        moved = self.moved
         return SyncedPair(
             profile=pair.other,
             to_first=sum(change.direction == "to_first" for change in moved),
@@ -142,6 +182,12 @@ class _Talk:
             equal=reader.is_equal and not left,
             plan=self._plan() if pair.dry_run else [],
         )
+
+    @property
+    def moved(self) -> list[Change]:
+        """What was brought to a side, or would be."""
+        reader = self._reader
+        return [one for one in reader.changes.values() if one.path not in reader.failed]
 
     def _left_behind(self) -> list[tuple[bytes, str]]:
         """What was not synced and is no conflict, with unison's reasons."""

@@ -26,6 +26,10 @@ class FilesCounted(Result, frozen=True):
 
     going: int
     total: int
+    just_written: list[int] = []
+    """The places in the request of those paths where a file was written just now."""
+    youngest_s: float | None = None
+    """How long ago the last of these was written."""
 
 
 class PathProblem(msgspec.Struct, frozen=True, kw_only=True):

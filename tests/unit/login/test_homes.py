@@ -114,3 +114,18 @@ def test_a_directory_counts_with_all_that_is_in_it(tmp_path: Path) -> None:
     assert count == FilesCounted(going=5, total=5)
     replaced = count_in(tmp_path, SyncCount(replaced=(b"p/a", b"p/4", b"p/link", b"p/new")))
     assert replaced.going == 3
+
+
+def test_what_was_written_just_now_is_named_by_its_place(tmp_path: Path) -> None:
+    for name in ("old", "d/old", "new", "d2/new", "future"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    for name in ("old", "d/old"):
+        os.utime(tmp_path / name, (1, 1))
+    os.utime(tmp_path / "future", (4e9, 4e9))
+    paths = (b"old", b"new", b"d", b"d2", b"gone", b"future")
+    found = count_in(tmp_path, SyncCount(written=paths, within_s=30.0))
+    assert found.just_written == [1, 3]
+    assert found.youngest_s is not None
+    assert 0 <= found.youngest_s <= 30
+    assert count_in(tmp_path, SyncCount(written=(b"old",), within_s=30.0)).youngest_s is None

@@ -557,6 +557,8 @@ export interface FileVersion {
 export interface FilesCounted {
   going: number;
   total: number;
+  just_written?: Array<number>;
+  youngest_s?: number | null;
 }
 
 /** `freeze`: the snapshot that holds the workspace as it is now, and its git commit. */

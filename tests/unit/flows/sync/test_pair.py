@@ -14,7 +14,9 @@ from scratchflow.flows.sync.pair import Person
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.sync import SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Item, Progress, Warned
-from scratchflow.model.results.sync import Synced, SyncedPair
+from scratchflow.model.requests import SyncCount
+from scratchflow.model.results.sync import FilesCounted, Synced, SyncedPair
+from scratchflow.reach.sync.relay import Relay
 from tests.unit.flows.sync import cut_after
 from tests.unit.flows.sync.conftest import TwoHomes, content_of, written
 
@@ -355,3 +357,48 @@ def test_a_lost_archive_is_not_passed_over(equal: TwoHomes) -> None:
     with pytest.raises(UnisonFailed, match=r"[aA]rchive"):
         equal.sync()
     assert equal.sync(rules=equal.rules(more=["-ignorearchives"])).to_first == 0
+
+
+@pytest.mark.parametrize("name", [b"p/one", b"p/new/one", b"p/\xff/one"])
+def test_what_is_written_again_within_the_second_with_the_same_size_goes_to_the_other_side(
+    equal: TwoHomes, name: bytes
+) -> None:
+    equal.looks_again = True
+    file = os.path.join(os.fsencode(equal.uni), name)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    Path(os.fsdecode(file)).write_bytes(b"11")
+    before = os.stat(file)
+    pair = equal.pair()
+    real = pair.count_first
+
+    def count(request: SyncCount) -> FilesCounted:
+        """Called once unison has brought it over."""
+        if request.written and Path(os.fsdecode(file)).read_bytes() == b"11":
+            Path(os.fsdecode(file)).write_bytes(b"21")
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return real(request)
+
+    done = equal.sync(count_first=count)
+    assert Path(os.fsdecode(os.path.join(os.fsencode(equal.aws), name))).read_bytes() == b"21"
+    assert done.to_profile == 2
+    assert equal.sync().equal
+
+
+def test_what_was_written_long_before_is_read_once(equal: TwoHomes) -> None:
+    equal.looks_again = True
+    written(equal.uni, {"p/new": "x"})
+    os.utime(equal.uni / "p/new", (1, 1))
+    equal.sync(relay=(counted := Counted(equal.pair().relay)))
+    assert counted.runs == 1
+
+
+class Counted:
+    """A relay that counts how often unison was run."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self.runs = 0
+
+    def run(self, *words: object) -> int:
+        self.runs += 1
+        return self._relay.run(*words)  # type: ignore[arg-type]  # passed on
