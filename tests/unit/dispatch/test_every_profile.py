@@ -11,7 +11,12 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
-from scratchflow.dispatch.every_profile import Answers, on_every_profile, snapshots_of_all
+from scratchflow.dispatch.every_profile import (
+    TIDY_S,
+    Answers,
+    on_every_profile,
+    snapshots_of_all,
+)
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit, Event, Log, Progress, Warned
@@ -138,6 +143,30 @@ def test_the_process_that_a_silent_one_waits_for_is_ended(caller: Caller) -> Non
     found = on_every_profile(caller, lambda _: None, ask, command="status", wait_s=1)
     assert "profile.silent" in [one.code for one in found.failed]
     assert [one.returncode for one in started] == [-signal.SIGTERM]
+
+
+@pytest.mark.slow
+def test_giving_up_on_several_takes_no_longer_than_on_one(
+    caller: Caller, never: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined: list[float] = []
+    now_s = 0.0
+    real = threading.Thread.join
+
+    def join(thread: threading.Thread, timeout: float | None = None) -> None:
+        """As if nobody ended before its time."""
+        nonlocal now_s
+        real(thread, 0)
+        joined.append(timeout or 0.0)
+        now_s += timeout or 0.0
+
+    class Time:
+        monotonic = staticmethod(lambda: now_s)
+
+    monkeypatch.setattr(threading.Thread, "join", join)
+    monkeypatch.setattr("scratchflow.dispatch.every_profile.time", Time)
+    Clusters(uni=never, lab=never, cloud=never).all(caller, wait_s=0.1)
+    assert sum(joined) <= TIDY_S
 
 
 def test_a_bug_is_a_bug(caller: Caller) -> None:
