@@ -17,7 +17,7 @@ from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import AllocationSuspended
-from scratchflow.model.errors.hop import HopToItself, HopUnfinished
+from scratchflow.model.errors.hop import ClustersDiverged, HopToItself, HopUnfinished, WorkDiverged
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
@@ -164,7 +164,10 @@ class _Moving:
         emit = remarks_of(self._there.settings().name, self._emit)
         with cluster_of(self._there.settings(), self._there, emit) as target:
             request = Settle(snapshot=snapshot)
-            settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
+            try:
+                settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
+            except WorkDiverged as error:
+                raise self._diverged(error, snapshot) from None
             for one in settled.failed:
                 raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=one.node)
             if settled.restored and settled.restored.safety_snapshot:
@@ -172,6 +175,15 @@ class _Moving:
                 self._emit(Log(level="info", message=message))
             if settled.action == "restored":
                 _require_equal(target, settled.snapshot)
+
+    def _diverged(self, error: WorkDiverged, snapshot: str) -> ClustersDiverged:
+        """The same, with what to do on which cluster."""
+        return ClustersDiverged(
+            source=self._source.settings.name,
+            to=self._there.settings().name,
+            snapshot=error.fields.get("snapshot", "another"),
+            other=snapshot,
+        )
 
 
 def _require_equal(target: Cluster, snapshot: str | None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -15,7 +17,8 @@ from tests.cluster.minicluster import KNOWN_STORES, Minicluster
 WORK = "/scratch/alice/work"
 THERE = "/scratch/alice/two/work"
 STORES = ("/fsx/alice/store", "/fsx/alice/other-store")
-KILLS = 4
+KILLS = int(os.environ.get("SCRATCHFLOW_KILLS", "4"))
+MEGABYTES = int(os.environ.get("SCRATCHFLOW_KILLS_MB", "30"))
 
 
 @pytest.fixture
@@ -46,7 +49,9 @@ def forget(minicluster: Minicluster) -> None:
 def start_working(laptop: Laptop) -> str:
     """The digest of what is there."""
     laptop.data("up")
-    laptop.run("run", "--", "sh", "-c", "head -c 30M /dev/urandom > large; date +%N > small")
+    laptop.run(
+        "run", "--", "sh", "-c", f"head -c {MEGABYTES}M /dev/urandom > large; date +%N > small"
+    )
     return digest(laptop)
 
 
@@ -70,6 +75,34 @@ def test_everything_moves_and_the_node_here_is_given_back(two: Laptop) -> None:
     back = two.data("hop", "--to", "mini", "--profile", "other")
     assert digest(two) == changed
     assert back["sent_bytes"] < 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", ["mini", "other"])
+def test_work_on_both_sides_stops_it_and_each_way_of_the_hint_ends_it(
+    two: Laptop, kept: str
+) -> None:
+    start_working(two)
+    two.data("hop", "--to", "other")
+    two.data("up")  # the node here again, with the same work
+    two.run("run", "--", "sh", "-c", "echo here > small")
+    two.run("-p", "other", "run", "--", "sh", "-c", "echo there > small")
+    stopped = two.outcome("hop", "--to", "other")
+    assert (stopped["code"], stopped["exit_code"]) == ("hop.clusters_diverged", 37)
+    steps = [
+        step.split()[1:]
+        for step in re.findall("`(scratchflow [^`]+)`", stopped["hint"])
+        if (step.split()[-1] == "clear") == (kept == "other")
+    ]
+    assert len(steps) == (1 if kept == "other" else 3)
+    for step in steps:
+        done = two.run(*step)
+        assert done.returncode == 0, (step, done.stderr)
+    assert two.data("status")["allocation"] is None
+    said = two.run("-p", "other", "run", "--", "cat", "small").stdout
+    assert said == ("there\n" if kept == "other" else "here\n")
+    for profile in ("mini", "other"):
+        assert two.data("snapshots", "verify", "--profile", profile)["bad"] == []
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ _REFUSALS = {
     "allocation.waiting",
     "backup.shrink_guard",
     "clear.backup_failed",
+    "hop.clusters_diverged",
     "hop.diverged",
     "hop.unfinished",
     "release.not_saved",

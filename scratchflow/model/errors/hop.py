@@ -82,3 +82,16 @@ class WorkDiverged(ScratchflowError):
     exit_code = 37
     message = "work went on at `{node}` from snapshot {snapshot}, and elsewhere up to {other}"
     hint = "both are kept; `scratchflow backup`, then `scratchflow restore {other}` takes the other one over"
+
+
+class ClustersDiverged(ScratchflowError):
+    """Both clusters have work that the other one lacks; neither is overwritten, and both nodes stay held."""
+
+    code = "hop.clusters_diverged"
+    exit_code = 37
+    message = "work went on at both since they parted: at `{to}` from snapshot {snapshot} on, at `{source}` up to {other}"
+    hint = (
+        "both are kept. To go on with the work of `{source}`: `scratchflow -p {to} backup`, then `scratchflow -p {to} restore {other}`,"
+        " then `scratchflow -p {source} hop --to {to}` again. To go on with the work of `{to}`: `scratchflow -p {source} clear` gives"
+        " the node there back; its work stays as snapshot {other} in both stores"
+    )

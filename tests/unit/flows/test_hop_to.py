@@ -15,7 +15,7 @@ from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
 from scratchflow.model.errors.allocation import NodeNotSaved
-from scratchflow.model.errors.hop import HopToItself, HopUnfinished
+from scratchflow.model.errors.hop import ClustersDiverged, HopToItself, HopUnfinished, WorkDiverged
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Hold
@@ -47,6 +47,7 @@ class World:
         self.unsaved = 0
         self.blocked: list[str] = []
         self.cleared: str | None = None
+        self.went_on_from = ""
         self.seen_there = ("unchanged", A)
         self.settled: Literal["restored", "nothing"] = "restored"
         monkeypatch.setattr(module, "cluster_of", self._cluster)
@@ -78,6 +79,8 @@ class World:
             self.steps.append(
                 f"{do} {getattr(request, 'snapshot', '')} on {profile}".replace("  ", " ")
             )
+            if do == "settle" and self.went_on_from:
+                raise WorkDiverged(node="far-1", snapshot=self.went_on_from, other=request.snapshot)
             if do == "settle":
                 return Settled(action=self.settled, path="/w", snapshot=request.snapshot)
             kind, snapshot = self.seen_there
@@ -221,6 +224,24 @@ def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     with pytest.raises(HopUnfinished, match="another archive under the name"):
         world.hop()
     assert world.steps[-1].startswith("copy")
+
+
+def test_work_on_both_sides_keeps_both_nodes_and_says_how_to_take_the_one_or_the_other(
+    world: World,
+) -> None:
+    world.went_on_from = B
+    with pytest.raises(ClustersDiverged) as caught:
+        world.hop()
+    assert "clear" not in world.steps
+    assert caught.value.exit_code == 37
+    hint = caught.value.shown_hint
+    for step in (
+        "`scratchflow -p b backup`",
+        f"`scratchflow -p b restore {A}`",
+        "`scratchflow -p a hop --to b`",
+        "`scratchflow -p a clear`",
+    ):
+        assert step in hint
 
 
 def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:
