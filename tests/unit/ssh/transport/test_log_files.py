@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.transport.log_files import PREFIX, STALE_AFTER_S, log_file, remove_stale
+from scratchflow.ssh.transport.log_files import (
+    PREFIX,
+    STALE_AFTER_S,
+    log_file,
+    process_space,
+    remove_stale,
+)
 
 NOBODY = 4_194_999  # above the greatest number that Linux gives
 TAIL = "0123456789abcdef"
@@ -45,3 +53,31 @@ def test_young_logs_those_of_living_processes_and_other_files_stay(tmp_path: Pat
     remove_stale(tmp_path, time.time())
     assert all(path.exists() for path in [*stay, target])
     assert link.is_symlink()
+
+
+def test_what_was_left_on_this_machine_goes_at_once(tmp_path: Path) -> None:
+    here = process_space()
+    left = aged(tmp_path / f"{PREFIX}{NOBODY}-{here}-{TAIL}", 1)
+    stay = [
+        aged(tmp_path / f"{PREFIX}{os.getpid()}-{here}-{TAIL}", 1),
+        aged(tmp_path / f"{PREFIX}{NOBODY}-01234567.1-{TAIL}", 1),  # of another host
+    ]
+    remove_stale(tmp_path, time.time())
+    assert not left.exists()
+    assert all(path.exists() for path in stay)
+
+
+def test_the_log_of_a_command_that_was_killed_goes_with_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = (
+        "from scratchflow.ssh.transport.log_files import log_file\n"
+        "import os, signal\n"
+        "with log_file(): os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    with log_file():
+        pass
+    assert list(tmp_path.iterdir()) == []
