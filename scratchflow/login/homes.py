@@ -43,7 +43,7 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
     home = os.path.realpath(login.home)
     kept_out = _kept_out(login)
     for folder in request.folders:
-        _require_plain(home, folder, kept_out, login.host)
+        _require_plain(home, folder, kept_out, login.settings.name)
     program, version = _unison(login, request.program)
     never = [os.path.relpath(path, home) for path in kept_out if _is_beneath(path, home)]
     return SyncSide(
@@ -157,17 +157,18 @@ def _kept_out(login: LoginHost) -> list[str]:
     return places
 
 
-def _require_plain(home: str, folder: str, kept_out: Iterable[str], host: str) -> None:
+def _require_plain(home: str, folder: str, kept_out: Iterable[str], profile: str) -> None:
     """A folder is a directory of the home itself, or not there yet. Links lead to scratch and other disks."""
     place = os.path.join(home, folder)
     real = os.path.realpath(place)
+    where = f"in the home of profile `{profile}`"  # many login hosts are called `login`
     if real != os.path.normpath(place):
-        raise SyncFolderRefused(folder=folder, reason=f"it is a link to `{real}` on `{host}`")
+        raise SyncFolderRefused(folder=folder, reason=f"it is a link to `{real}` {where}")
     if os.path.lexists(place) and not os.path.isdir(place):
-        raise SyncFolderRefused(folder=folder, reason=f"it is no directory on `{host}`")
+        raise SyncFolderRefused(folder=folder, reason=f"it is no directory {where}")
     for path in kept_out:
         if real == path or _is_beneath(real, path):
-            reason = f"`{path}` on `{host}` is scratch, or holds the snapshots"
+            reason = f"`{path}` is scratch, or holds the snapshots, {where}"
             raise SyncFolderRefused(folder=folder, reason=reason)
 
 

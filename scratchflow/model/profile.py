@@ -182,7 +182,7 @@ def require_beneath(key: str, path: str) -> None:
 # What rclone's backends call what nobody else may know. `key_file` and `access_key_id` are none.
 _HIDDEN_OPTIONS = (
     r"[\w.]*(?:pass|secret|token|bearer|key_pem|grant|cookie|customer_key|apikey|connection_string)\w*"
-    r"|(?:[\w.]*[_.])?(?:sas(?:_\w*)?|key|credentials|otp\w*|2fa|headers?)"
+    r"|(?:[\w.]*[_.])?(?:sas(?:_\w*)?|key|credentials?|otp\w*|2fa|headers?)"
 )
 # Compiled only for those who have a mirror.
 _HIDDEN_IN_REMOTE = (

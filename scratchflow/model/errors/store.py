@@ -19,6 +19,17 @@ class NoSpace(ScratchflowError):
     retryable = True
 
 
+class EmptyStoreFull(NoSpace):
+    """Disk or quota is full, and the store has no snapshot that could be removed."""
+
+    code = "disk.no_space_for_first"
+    hint = (
+        "the store has no snapshot yet that could be removed; delete or move away what you do not need on that file"
+        " system (`df -h` and `quota -s` show how full it is), then run it again; or `scratchflow config set store PATH`"
+        " takes a directory on another file system"
+    )
+
+
 class TargetFull(NoSpace):
     """The disk or quota is full where something is put that is not the store: scratch, `--to DIR`, a home."""
 

@@ -65,7 +65,7 @@ def fetch_snapshots(
     started_s = context.monotonic()
     remote = remote_of(context.settings)
     there = Mirrored(remote)
-    contents = there.contents(there.ids)
+    contents = _of_workspace(there, context.workspace.name)
     unreadable = [
         Skipped(one, there.reasons.get(one, "its manifest is no file"))
         for one in there.ids
@@ -93,6 +93,15 @@ def fetch_snapshots(
         mended=sorted(fetching.mended),
         damaged=fetching.damaged,
     )
+
+
+def _of_workspace(there: Mirrored, workspace: str) -> _Contents:
+    """What can be read there. Paths in a snapshot begin with its workspace's name: one of another name is none of ours."""
+    contents = there.contents(there.ids)
+    for one, (manifest, _) in contents.items():
+        if manifest.workspace != workspace:
+            there.reasons[one] = f"it is of a workspace named `{manifest.workspace}`"
+    return {one: found for one, found in contents.items() if one not in there.reasons}
 
 
 def _wanted(

@@ -19,6 +19,7 @@ import msgspec
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
 from scratchflow.model.errors.transfer import CopyUnderWay
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.model.snapshot import is_snapshot_id
@@ -29,6 +30,7 @@ from scratchflow.store.directory import (
     make_private_directory,
 )
 from scratchflow.store.failures import store_errors
+from scratchflow.store.identity import has_snapshots
 from scratchflow.store.lock.lock import StoreLock
 
 _PART_SUFFIX = ".part"
@@ -67,7 +69,11 @@ class Arriving(msgspec.Struct, frozen=True):
         meant: then nothing stays.
         """
         part = _part(self.place, self.archive.id)
-        with store_errors(self.place.directory), _alone(part, self.archive.id) as descriptor:
+        with (
+            _nothing_to_prune(self.place),
+            store_errors(self.place.directory),
+            _alone(part, self.archive.id) as descriptor,
+        ):
             os.ftruncate(descriptor, self.offset)
             os.lseek(descriptor, self.offset, os.SEEK_SET)
             for piece in pieces:
@@ -111,6 +117,17 @@ def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> l
     with store_errors(place.directory):
         fsync_directory(place.directory)
     return placed
+
+
+@contextmanager
+def _nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
+    """Says of a full store without snapshots what helps there."""
+    try:
+        yield
+    except NoSpace as error:
+        if has_snapshots(place):
+            raise
+        raise EmptyStoreFull(path=place.directory, reason=error.fields["reason"]) from error
 
 
 def sha256_of(file: Path) -> str:

@@ -73,7 +73,9 @@ def test_folders_that_are_not_there_are_told(tmp_path: Path) -> None:
 
 def test_a_link_to_scratch_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p").symlink_to("/scratch/me")
-    with pytest.raises(SyncFolderRefused, match="a link to `/scratch/me`"):
+    with pytest.raises(
+        SyncFolderRefused, match="a link to `/scratch/me` in the home of profile `uni`"
+    ):
         look_at_home(_login(tmp_path), SyncLook(folders=("p",)))
     with pytest.raises(SyncFolderRefused):
         look_at_home(_login(tmp_path), SyncLook(folders=("p/q",)))

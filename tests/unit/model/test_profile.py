@@ -112,6 +112,7 @@ def test_a_mirror_is_a_remote_without_a_secret(mirror: str) -> None:
         ":webdav,bearer_token=SEC:y",
         ":drive,token=SEC:y",
         ":drive,service_account_credentials=SEC:y",
+        ":swift,user=me,credential=SEC:y",
         ":sftp,key_pem=SEC:y",
         ":sftp,key_file=/k,key_file_pass=SEC:y",
         ':webdav,url="http://u:SEC@127.0.0.1:8098/":m',

@@ -22,7 +22,7 @@ from scratchflow.model.errors.transfer import MirrorFailed
 from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, Prune
 from scratchflow.model.results.snapshots import SnapshotsFetched
-from scratchflow.model.snapshot import checked_manifest, seal_manifest
+from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest, seal_manifest
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.mirror.fetch import fetch_snapshots, sound
 from scratchflow.node.progress import Notifier
@@ -399,3 +399,24 @@ def test_an_archive_without_a_manifest_is_compared_with_its_own_footer(
         list(sound(pieces, archive))
     with pytest.raises(SnapshotDamaged):
         list(sound([b"short"], archive))
+
+
+@pytest.mark.parametrize("name", ["other", "../../x"])
+def test_a_snapshot_of_a_workspace_of_another_name_is_named_and_not_brought(
+    directory: Server, tmp_path: Path, name: str
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "second")
+    second = desk.backup(full=True).snapshot or ""
+    mirror(desk)
+    file = mirror_files(directory) / f"{second}.json"
+    manifest = msgspec.json.decode(checked_manifest(file.read_bytes()), type=Manifest)
+    file.write_bytes(encode_manifest(msgspec.structs.replace(manifest, workspace=name)))
+    shutil.rmtree(desk.context.store)
+    done = fetch(desk)
+    assert (done.fetched, list(done.unreadable)) == ([first], [second])
+    assert name in done.unreadable[second]
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    with pytest.raises(LatestUnreadable):
+        fetch(desk, FetchSnapshots(snapshots=("latest",)))

@@ -18,7 +18,7 @@ from scratchflow.flows.transfer import copy as module
 from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
 from scratchflow.model.errors.transfer import (
     CopyBroken,
     CopyToItself,
@@ -454,7 +454,6 @@ def test_another_run_that_copies_the_same_is_left_alone(two: Two) -> None:
 def test_a_store_that_fills_up_says_so_and_can_go_on(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scratchflow.model.errors.store import NoSpace
     from scratchflow.store.commit import arriving
 
     real: Callable[[int, bytes], None] = arriving._write_all
@@ -466,8 +465,14 @@ def test_a_store_that_fills_up_says_so_and_can_go_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(arriving, "_write_all", full)
-        with pytest.raises(NoSpace):
+        with pytest.raises(EmptyStoreFull) as caught:
             two.copy()
+        assert "prune" not in caught.value.shown_hint
+        two.there.write("work/own", "x")
+        two.there.backup()
+        with pytest.raises(NoSpace) as with_snapshots:
+            two.copy()
+        assert "snapshots prune" in with_snapshots.value.shown_hint
     two.copy()
     two.require_same(two.here.ids[-1])
     shutil.rmtree(two.directory / "here")
