@@ -152,7 +152,9 @@ class _Copy:
             message = f"snapshot {one.id}, {number} of {len(self._lacking)}"
             self._emit(Log(level="debug", message=message))
             try:
-                newest = self._send(by_id[one.id], one, awaited)
+                # All snapshots there are looked at each time: once after a cut, and once at the end, are enough.
+                parents = self._parents if number in {1, len(self._lacking)} else {}
+                newest = self._send(by_id[one.id], one, awaited, parents)
             except StreamBroken as error:
                 reason = error.fields.get("reason") or str(error)
                 raise CopyBroken(to=self._target.settings.name, reason=reason) from error
@@ -163,11 +165,15 @@ class _Copy:
         return newest
 
     def _send(
-        self, snapshot: WholeSnapshot, lacking: SnapshotLacking, awaited: tuple[str, ...]
+        self,
+        snapshot: WholeSnapshot,
+        lacking: SnapshotLacking,
+        awaited: tuple[str, ...],
+        parents: dict[str, str],
     ) -> str | None:
         """One of them; the newest snapshot there afterwards."""
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
-        asked = Adopt(snapshot=whole, awaited=awaited, parents=self._parents)
+        asked = Adopt(snapshot=whole, awaited=awaited, parents=parents)
         with failures_of(self._target.settings.name):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
         self.mended.update(adopted.mended)

@@ -20,7 +20,7 @@ from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, StoreDirectory
 
 _LIMIT_BYTES = 64 * 1024 * 1024
 # Of so many removed snapshots the parents stay noted: for stores that still have some between.
-_REMOVED = 5000
+_REMOVED = 2000
 
 Lineage = Mapping[str, str]  # the nearest ancestor in the store, by id
 
