@@ -110,8 +110,8 @@ def test_killed_at_random_it_is_finished_by_the_next_one(
     two: Laptop, minicluster: Minicluster
 ) -> None:
     chance = random.Random(5)  # noqa: S311 - moments, not secrets
-    started_s = time.monotonic()
     start_working(two)
+    started_s = time.monotonic()
     two.data("hop", "--to", "other")
     whole_s = time.monotonic() - started_s
     for _ in range(KILLS):
