@@ -26,7 +26,7 @@ from scratchflow.process.child import Children
 TIDY_S = 2.0
 # A login through a jump host and a slow profile there; whoever wants to wait longer asks that one alone.
 # With the start of the program and the tidying it is 30 s, which `--help` promises.
-ANSWER_S = 27.0
+ANSWER_S = 26.0
 R = TypeVar("R", bound=Result)
 Ask = Callable[[Caller, Emit], R]
 
@@ -132,6 +132,11 @@ class _Asking(threading.Thread, Generic[R]):
         if self.is_alive():
             self._children.end()
 
+    def kill(self) -> None:
+        """Kills what did not end by then."""
+        if self.is_alive():
+            self._children.kill()
+
 
 def _give_up(threads: Sequence[_Asking[R]]) -> None:
     """All at once: a process that does not end by itself takes its time, and one after the other they would add up."""
@@ -141,6 +146,8 @@ def _give_up(threads: Sequence[_Asking[R]]) -> None:
         one.start()
     for one in (*ending, *threads):
         one.join(max(0.0, end_s - time.monotonic()))
+    for thread in threads:
+        thread.kill()
 
 
 def _collect(

@@ -89,6 +89,14 @@ class Children:
         for process in late:
             kill_child(process)
 
+    def kill(self) -> None:
+        """Kills those that still run, and waits for none."""
+        with self._lock:
+            late = [one for one in self._processes if one.poll() is None]
+        for process in late:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
 
 _CHILDREN: ContextVar[Children | None] = ContextVar("children", default=None)
 

@@ -146,6 +146,23 @@ def test_the_process_that_a_silent_one_waits_for_is_ended(caller: Caller) -> Non
 
 
 @pytest.mark.slow
+def test_a_process_that_does_not_end_when_it_is_asked_to_is_killed(caller: Caller) -> None:
+    started = []
+    stubborn = "trap '' TERM; echo; while :; do sleep 1; done"
+
+    def ask(alone: Caller, _: Emit) -> VersionShown:
+        name = alone.settings().name
+        if name == "lab":
+            started.append(start_child(["sh", "-c", stubborn], None, has_stdin=False))
+            started[0].wait()
+        return VersionShown(version=name)
+
+    on_every_profile(caller, lambda _: None, ask, command="status", wait_s=1)
+    assert started[0].wait(60) == -signal.SIGKILL
+    end_child(started[0])
+
+
+@pytest.mark.slow
 def test_giving_up_on_several_takes_no_longer_than_on_one(
     caller: Caller, never: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
