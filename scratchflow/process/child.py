@@ -150,10 +150,13 @@ def start_child(
     argv: Sequence[str | bytes], environment: Mapping[str, str] | None, *, has_stdin: bool
 ) -> subprocess.Popen[bytes]:
     """Starts a program with pipes to its outputs, and to its input if it has one."""
+    return counted(partial(_start, argv, environment, has_stdin=has_stdin))
+
+
+def counted(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """What `start` starts, so that whoever gives up on this thread ends it."""
     children = _CHILDREN.get()
-    if children is not None:
-        return children.started(partial(_start, argv, environment, has_stdin=has_stdin))
-    return _start(argv, environment, has_stdin=has_stdin)
+    return children.started(start) if children is not None else start()
 
 
 def _start(

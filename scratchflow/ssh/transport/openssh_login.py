@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost
+from scratchflow.process.child import counted
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import LOGIN_COMMAND
+from scratchflow.ssh.transport.log_files import log_file
 from scratchflow.ssh.transport.openssh_words import failure
 
 # Long enough for several hops with 10 s each; for a person with a second factor to find.
@@ -67,20 +67,23 @@ def _try(
     options: list[str], host: ResolvedHost, environment: Mapping[str, str], *, interactive: bool
 ) -> tuple[int | None, str]:
     """ssh's exit code, None when it took too long, and all that it and its hops said."""
-    with tempfile.TemporaryDirectory(prefix="scratchflow-ssh-") as directory:
-        log, said = Path(directory, "log"), Path(directory, "stderr")
-        log.touch()
-        # Files, not pipes: the connection that stays behind would hold a pipe open.
+    # Files, not pipes: the connection that stays behind would hold a pipe open.
+    with log_file() as log, log_file() as said:
         with said.open("wb") as stderr:
-            process = subprocess.Popen(
-                ["ssh", *options, "-E", str(log), "-o", "LogLevel=INFO", "--", host.name, "true"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env=environment,
-                # Without a terminal there is nobody to ask; with one, ssh needs it.
-                start_new_session=not interactive,
-            )
+
+            def start() -> subprocess.Popen[bytes]:
+                words = ["-E", str(log), "-o", "LogLevel=INFO", "--", host.name, "true"]
+                return subprocess.Popen(
+                    ["ssh", *options, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    env=environment,
+                    # Without a terminal there is nobody to ask; with one, ssh needs it.
+                    start_new_session=not interactive,
+                )
+
+            process = counted(start)
             code = _wait(process, INTERACTIVE_TIMEOUT_S if interactive else LOGIN_TIMEOUT_S)
         return code, "\n".join(file.read_text("utf-8", "replace") for file in (said, log))
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost
+from scratchflow.process.child import Children
+from scratchflow.process.interrupted import Interrupted
+from scratchflow.process.waiting import looks
 from scratchflow.ssh.config.resolve import ResolvedHost, resolve
 from scratchflow.ssh.transport import openssh_login
 from scratchflow.ssh.transport.openssh_login import log_in
@@ -57,3 +62,25 @@ def test_an_exit_code_of_the_host_itself_is_no_failure_of_ssh(tmp_path: Path) ->
     (folder / "ssh").chmod(0o755)
     host = ResolvedHost("login", "login.example", "ada")
     log_in([], [], host, {"PATH": f"{folder}:/usr/bin:/bin"}, interactive=False)
+
+
+def test_a_login_is_ended_when_its_thread_is_given_up_on(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    options, host = host_behind(tmp_path, f"sh -c 'echo $PPID > {note}; exec sleep 600'")
+    children = Children()
+
+    def login() -> None:
+        try:
+            with children.of_this_thread():
+                log_in(options, SHARING, host, os.environ, interactive=False)
+        except (ScratchflowError, Interrupted):
+            return
+
+    thread = threading.Thread(target=login, daemon=True)
+    thread.start()
+    for _ in looks(30.0, 0.05):
+        if note.exists():
+            break
+    children.end()
+    thread.join(15.0)
+    assert not thread.is_alive()
