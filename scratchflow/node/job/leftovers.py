@@ -10,11 +10,12 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.disk.durable import is_there
+from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now
 from scratchflow.disk.trees import remove_tree
@@ -74,9 +75,30 @@ def has_said_its_end(task: TaskRecord) -> bool:
     return task.phase in {"requeued", "ended"} and task.code is not None and not task.error
 
 
-def place_for_later(place: StoreDirectory, job: str, task: int, node: str) -> Path:
+def place_for_earlier(copy: Path, place: StoreDirectory, job: str, task: int, node: str) -> Path:
+    """Where in the store goes what an earlier run has left on a node: `0@node-2`, of one after it `0@node-2.2`."""
+    return _own_place(copy, job_directory(place, job).outputs(task, node))
+
+
+def place_for_later(copy: Path, place: StoreDirectory, job: str, task: int, node: str) -> Path:
     """Where in the store files go that were found on a node when others of their names were saved already."""
-    return job_directory(place, job).outputs(task, f"{node}.later")
+    return _own_place(copy, job_directory(place, job).outputs(task, f"{node}.later"))
+
+
+def _own_place(copy: Path, wanted: Path) -> Path:
+    """This directory, or the next that is free when another copy's files are there. It is noted in the copy.
+
+    Whoever looks at the same copy again, after something could not be saved, finds the same place.
+    """
+    note = copy / STATE_NAME / f"place-{wanted.name}"
+    try:
+        return wanted.with_name(os.fsdecode(note.read_bytes()))
+    except FileNotFoundError:
+        names = (wanted.name if number == 1 else f"{wanted.name}.{number}" for number in count(1))
+        free = next(name for name in names if not is_there(wanted.with_name(name)))
+    make_private_directories(note.parent)
+    replace_file(note, os.fsencode(free))
+    return wanted.with_name(free)
 
 
 def remove_copy(copy: Path) -> None:
@@ -183,17 +205,18 @@ def _save_with_record(
             return
         is_further = here.node in task_record.further_nodes and not is_earlier
         # What is in the task's own directory, the run that goes on elsewhere may replace.
-        node = here.node if is_further or is_earlier else ""
-        where = job_directory(place, job).outputs(task, node)
+        where = job_directory(place, job).outputs(task, here.node if is_further else "")
+        if is_earlier:
+            where = place_for_earlier(copy, place, job, task, here.node)
         work = copy / record.workspace
-        # What another run has left here before stays, and so does what was saved at the task's end.
-        stays = is_earlier or has_said_its_end(task_record)
+        # What was saved at the task's end stays.
+        stays = not is_earlier and has_said_its_end(task_record)
         found = Collector(
             work,
             where,
             record.collect,
             all_of_it=True,
-            beside=place_for_later(place, job, task, here.node) if stays else None,
+            beside=place_for_later(copy, place, job, task, here.node) if stays else None,
             since_ns=begun_ns(copy),
         ).collect()
         # A task that runs again writes its record itself; of further nodes it counts what they said.
@@ -250,7 +273,7 @@ def _save_without_record(
             mark.job.collect,
             all_of_it=True,
             only_newer=True,
-            beside=place_for_later(place, job, task, here.node),
+            beside=place_for_later(copy, place, job, task, here.node),
             since_ns=begun_ns(copy),
         )
         if left.has_something():

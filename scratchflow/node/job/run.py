@@ -39,6 +39,7 @@ from scratchflow.node.job.leftovers import (
     has_said_its_end,
     in_use,
     mark_copy,
+    place_for_earlier,
     place_for_later,
     remove_copy,
     save_leftovers,
@@ -262,6 +263,10 @@ class _Task:
         self._said = msgspec.structs.replace(self._said, left_on=left_on)
         if not self._goes_on:
             keep_aside(self._outputs, self._earlier_run)
+        self._count_earlier()
+
+    def _count_earlier(self) -> None:
+        """What lies in the store of earlier runs. The next job on a node may have saved some of it since."""
         found = outputs_of_tasks(self._place, self._record, (self.number,))
         aside = [one for one in found if not one.file.is_relative_to(self._outputs)]
         self._said = msgspec.structs.replace(
@@ -276,17 +281,16 @@ class _Task:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
         if not is_there(self._target):
             return
-        outputs = job_directory(self._place, self._record.id).outputs
+        copy = (self._target, self._place, self._record.id, self.number, self._here.node)
         # What a later run has made on another node meanwhile is newer than this.
-        where = outputs(self.number, "" if self._was_here_last else self._here.node)
-        job, node = self._record.id, self._here.node
-        later = place_for_later(self._place, job, self.number, node)
+        where = self._outputs if self._was_here_last else place_for_earlier(*copy)
+        has_ended = self._was_here_last and self._has_said_its_end
         left = Collector(
             self._work,
             where,
             self._record.collect,
             all_of_it=True,
-            beside=later if self._has_said_its_end or not self._was_here_last else None,
+            beside=place_for_later(*copy) if has_ended else None,
             since_ns=begun_ns(self._target),
         )
         found = left.collect()
@@ -343,7 +347,11 @@ class _Task:
             self._collect(collector)
 
     def _collect(self, collector: Collector) -> None:
-        self._count(collector.collect())
+        found = collector.collect()
+        if not self._said.further_nodes:  # those say themselves what they have saved
+            with suppress(ScratchflowError, OSError):  # a count is no reason not to tell the rest
+                self._count_earlier()
+        self._count(found)
         self._note_present(collector)
         self._tell()
 

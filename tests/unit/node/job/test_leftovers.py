@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.job import TaskRecord
+from scratchflow.node.job import collect
 from scratchflow.node.job import leftovers as module
 from scratchflow.node.job.leftovers import (
     CopyMark,
@@ -216,20 +217,47 @@ def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left:
     assert after.collected_files == outputs_of(desk.place, JOB).files == 2
 
 
-def test_nor_is_what_one_earlier_run_left_on_a_node_by_what_another_left_there(
+def test_nor_is_what_one_earlier_run_left_on_a_node_by_what_others_left_there(
     desk: Desk, left: Path
 ) -> None:
+    node = desk.context.node
+    elsewhere = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=9)
+    write_task(desk.place, JOB, elsewhere)
+    for run in range(3):
+        (left / "work/outputs").mkdir(parents=True, exist_ok=True)
+        (left / "work/outputs/half").write_text(f"run {run}")
+        (left / f"work/outputs/only-{run}").write_text("")
+        mark_copy(left, CopyMark(node, run))
+        sweep(desk)
+        assert not left.exists()
+    for run, name in enumerate((node, f"{node}.2", f"{node}.3")):
+        saved = job_directory(desk.place, JOB).outputs(0, name) / "outputs"
+        assert {one.name for one in saved.iterdir()} == {"half", f"only-{run}"}
+        assert (saved / "half").read_text() == f"run {run}"
+
+
+def test_what_is_left_of_a_copy_goes_where_the_first_of_it_went(
+    desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mark_copy(left, CopyMark(desk.context.node, 0))
-    run_again = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
-    write_task(desk.place, JOB, run_again)
-    saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
-    saved.parent.mkdir(parents=True)
-    saved.write_text("another run")
-    os.utime(saved, (1, 1))
+    (left / "work/outputs/large").write_text("large")
+    elsewhere = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+    write_task(desk.place, JOB, elsewhere)
+    real = collect._copy
+
+    def full(source: Path, *rest: Path) -> object:
+        if source.name == "large":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(source, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(collect, "_copy", full)
+        sweep(desk)
+    assert left.exists()
     sweep(desk)
-    assert saved.read_text() == "another run"
-    later = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.later")
-    assert (later / "outputs/half").read_text() == "precious"
+    outputs = job_directory(desk.place, JOB).outputs(0, desk.context.node)
+    assert {one.name for one in (outputs / "outputs").iterdir()} == {"half", "large"}
+    assert [one.name for one in outputs.parent.iterdir()] == [outputs.name]
 
 
 def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next_job(

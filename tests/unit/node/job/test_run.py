@@ -165,7 +165,7 @@ def test_nor_anything_that_another_older_run_left_here(desk: Desk, continues: in
     write_task(desk.place, JOB, again)
     run(desk)
     assert (where.outputs(0, node) / "outputs/n").read_text() == "oldest"
-    assert (where.outputs(0, f"{node}.later") / "outputs/n").read_text() == "older"
+    assert (where.outputs(0, f"{node}.2") / "outputs/n").read_text() == "older"
 
 
 def test_what_keeps_it_from_running_is_in_the_record(
