@@ -1,31 +1,22 @@
 // Jobs that were submitted in a terminal, as the view Jobs shows them: real CLI, real Slurm cluster.
 
-import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
+import { CLI, Laptop } from './laptop';
 import { Server } from './server';
 import { Undo } from './undo';
 import { Workbench } from './workbench';
 
-const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
 const SETTINGS = {
   'scratchflow.cliPath': CLI,
   // Draws a terminal's text as text, which can be read here.
   'terminal.integrated.gpuAcceleration': 'off',
 };
-const run = promisify(execFile);
 const server = new Server();
+const laptop = new Laptop(server.home);
 const cluster = new Cluster();
 const undo = new Undo();
 let workbench: Workbench;
-
-/** What a user would type in a terminal. */
-async function typed(...argv: string[]): Promise<string> {
-  const env = { PATH: process.env.PATH, HOME: server.home, LANG: 'C.UTF-8' };
-  return (await run(CLI, argv, { env, cwd: server.home })).stdout;
-}
 
 beforeAll(async () => {
   undo.later(() => cluster.stop());
@@ -34,8 +25,8 @@ beforeAll(async () => {
   await server.start({ settings: SETTINGS });
   cluster.introduceTo(server.home);
   const answers = ['login', '--store', '/fsx/$USER/store', '--partition', 'dev'];
-  await typed('setup', ...answers, '--yes');
-  await typed('up', '--time', '1h');
+  await laptop.typed('setup', ...answers, '--yes');
+  await laptop.typed('up', '--time', '1h');
   workbench = await Workbench.open(server);
   undo.later(() => workbench.close());
 });
@@ -53,7 +44,15 @@ test('an empty view says what `submit` does', async () => {
 });
 
 test('a job that was submitted in a terminal appears, and its log is followed to its end', async () => {
-  await typed('submit', '--name', 'greeting', '--', 'sh', '-c', 'echo hello; sleep 15; exit 3');
+  await laptop.typed(
+    'submit',
+    '--name',
+    'greeting',
+    '--',
+    'sh',
+    '-c',
+    'echo hello; sleep 15; exit 3',
+  );
   await workbench.command('Scratchflow: Show Jobs');
   await workbench.pane('Jobs').hover();
   await workbench.pane('Jobs').getByRole('button', { name: 'Refresh' }).click();

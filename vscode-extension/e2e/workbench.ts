@@ -31,14 +31,27 @@ const THEMES = {
 
 export type Theme = keyof typeof THEMES;
 
+/** What a window is opened on: a folder as this address shows it. The browser's own files go to `root`. */
+export type Opened = Pick<Server, 'root' | 'url' | 'folder'>;
+
+const OUR_STATUS = '[id="scratchflow.scratchflow.status"]';
+
 export class Workbench {
   private constructor(
     private readonly context: BrowserContext,
     readonly page: Page,
-    private readonly server: Server,
+    private readonly opened: Opened,
+    private readonly loaded: string,
   ) {}
 
-  static async open(server: Server): Promise<Workbench> {
+  static async open(server: Opened): Promise<Workbench> {
+    const workbench = await Workbench.launch(server);
+    await workbench.load();
+    return workbench;
+  }
+
+  /** A browser that shows nothing yet. What `loaded` selects is there when a window is. */
+  static async launch(server: Opened, loaded = OUR_STATUS): Promise<Workbench> {
     const context = await chromium.launchPersistentContext(join(server.root, 'chromium'), {
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
@@ -52,19 +65,17 @@ export class Workbench {
       ],
     });
     const page = context.pages()[0] ?? (await context.newPage());
-    const workbench = new Workbench(context, page, server);
-    await workbench.load();
-    return workbench;
+    return new Workbench(context, page, server, loaded);
   }
 
   /** Opens the folder; settings are read at this moment. */
   async load(): Promise<void> {
-    await this.page.goto(`${this.server.url}/?folder=${this.server.folder}`);
-    await this.status.waitFor({ timeout: 60_000 });
+    await this.page.goto(`${this.opened.url}/?folder=${this.opened.folder}`);
+    await this.page.locator(this.loaded).first().waitFor({ timeout: 60_000 });
   }
 
   get status(): Locator {
-    return this.page.locator('[id="scratchflow.scratchflow.status"]');
+    return this.page.locator(OUR_STATUS);
   }
 
   async statusSays(text: string | RegExp, timeout = 60_000): Promise<void> {
