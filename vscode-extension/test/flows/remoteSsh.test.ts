@@ -5,12 +5,12 @@ import { lab } from './lab';
 
 const none = () => undefined;
 
-test('tunes what the alias needs, on the node’s own disk', () => {
+test('tunes what the alias needs, and leaves the server in the home', () => {
   const changes = Object.fromEntries(
     changesFor(WITH_NODE, none).map(({ key, value }) => [key, value]),
   );
   expect(changes['remote.SSH.remotePlatform']).toEqual({ compile_machine: 'linux' });
-  expect(changes['remote.SSH.serverInstallPath']).toEqual({ compile_machine: '/scratch/alice' });
+  expect(changes).not.toHaveProperty(['remote.SSH.serverInstallPath']);
   expect(changes['remote.SSH.connectTimeout']).toBe(60);
   expect(changes['files.watcherExclude']).toHaveProperty(['**/build/**'], true);
 });
@@ -29,6 +29,15 @@ test('keeps what the user has', () => {
   expect(Object.keys(values)).toHaveLength(2);
 });
 
+test('takes a server off scratch, where each new node would have to install it', () => {
+  const places = { compile_machine: '/scratch/alice', other: '/elsewhere' };
+  const settings: Record<string, unknown> = { 'remote.SSH.serverInstallPath': places };
+  const changes = changesFor(WITH_NODE, (key) => settings[key]);
+  const [change] = changes.filter(({ key }) => key === 'remote.SSH.serverInstallPath');
+  expect(change?.value).toEqual({ other: '/elsewhere' });
+  expect(change?.why).toContain('home');
+});
+
 test('nothing to tune without an alias', () => {
   expect(changesFor({ ...WITH_NODE, alias: null }, none)).toEqual([]);
 });
@@ -37,7 +46,7 @@ test('is offered once, explained, and done only after a yes', async () => {
   const answers = { 'A few settings': 'Show Settings', 'Change these': true };
   const { context, editor } = lab({}, answers, WITH_NODE);
   await offerOnce(context);
-  expect(editor.seen.filter((line) => line.startsWith('setting: /'))).toHaveLength(4);
+  expect(editor.seen.filter((line) => line.startsWith('setting: /'))).toHaveLength(3);
   const seen = editor.seen.length;
   await offerOnce(context);
   expect(editor.seen).toHaveLength(seen);
