@@ -3,11 +3,13 @@
 
 import type { GpuTypeShown, NodesShown } from '../cli/protocol';
 import type { Choice } from '../editor';
-import { plain, size } from '../format/words';
+import { counted, plain, size } from '../format/words';
 import type { Context } from './context';
 
 const AS_PROFILE = 'As the profile says';
 const COUNTS = [1, 2, 4, 8, 16];
+const GIB = 1024 ** 3;
+const MEMORY_GIB = [8, 16, 32, 64];
 const TIMES = ['1h', '4h', '8h', '1d'];
 
 interface Step {
@@ -64,18 +66,8 @@ export function steps(shown: NodesShown): Step[] {
       placeholder: 'For how long? Pick, or type something like 90m, 8h or 2d',
       choices: TIMES.map((value) => ({ label: value, value })),
     },
-    {
-      flag: '--cpus',
-      title: 'CPUs',
-      placeholder: `How many cores? ${most(shown, ({ cpus_free }) => cpus_free, String)}`,
-      choices: COUNTS.map((count) => ({ label: String(count), value: String(count) })),
-    },
-    {
-      flag: '--mem',
-      title: 'Memory',
-      placeholder: `How much, like 32G? ${most(shown, (node) => node.memory_free_bytes ?? 0, size)}`,
-      choices: ['8G', '16G', '32G', '64G'].map((value) => ({ label: value, value })),
-    },
+    cpuStep(shown),
+    memoryStep(shown),
     {
       flag: '--partition',
       title: 'Partition',
@@ -83,6 +75,30 @@ export function steps(shown: NodesShown): Step[] {
       choices: partitionChoices(shown),
     },
   ];
+}
+
+function cpuStep(shown: NodesShown): Step {
+  return {
+    flag: '--cpus',
+    title: 'CPUs',
+    placeholder: `How many cores? ${most(shown, ({ cpus_free }) => cpus_free, String)}`,
+    choices: COUNTS.map((count) => ({
+      ...{ label: String(count), value: String(count) },
+      description: freeOn(shown, ({ cpus_free }) => cpus_free >= count),
+    })),
+  };
+}
+
+function memoryStep(shown: NodesShown): Step {
+  return {
+    flag: '--mem',
+    title: 'Memory',
+    placeholder: `How much, like 32G? ${most(shown, (node) => node.memory_free_bytes ?? 0, size)}`,
+    choices: MEMORY_GIB.map((count) => ({
+      ...{ label: `${count}G`, value: `${count}G` },
+      description: freeOn(shown, (node) => (node.memory_free_bytes ?? 0) >= count * GIB),
+    })),
+  };
 }
 
 function gpuChoices(gpu: GpuTypeShown): Choice<string>[] {
@@ -106,10 +122,20 @@ function partitionChoices({ nodes, partition }: NodesShown): Choice<string>[] {
   });
 }
 
+/** Of the nodes that take jobs now, how many have as much. */
+function freeOn(
+  { nodes }: NodesShown,
+  has: (node: NodesShown['nodes'][number]) => boolean,
+): string {
+  const count = nodes.filter((node) => node.available && has(node)).length;
+  return `free on ${count} of ${counted(nodes.length, 'node')}`;
+}
+
 function most(
   { nodes }: NodesShown,
   free: (node: NodesShown['nodes'][number]) => number,
   words: (amount: number) => string,
 ): string {
-  return `At most ${words(Math.max(0, ...nodes.map(free)))} free on one node`;
+  const open = nodes.filter(({ available }) => available);
+  return `At most ${words(Math.max(0, ...open.map(free)))} free on one node`;
 }

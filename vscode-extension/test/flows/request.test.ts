@@ -7,9 +7,9 @@ const GPU = { type: 'a100', total: 8, free: 6, most_on_a_node: 4, most_free_on_a
 describe('the steps of a request', () => {
   const nodes = [
     node('node-1', { partitions: ['debug', 'gpu'], cpus_free: 3 }),
-    node('node-2', { partitions: ['gpu'], available: false, cpus_free: 0 }),
+    node('node-2', { partitions: ['gpu'], available: false, cpus_free: 16 }),
   ];
-  const [gpus, , cpus, , partitions] = steps({ nodes, partition: 'gpu', gpu_types: [GPU] });
+  const [gpus, , cpus, memory, partitions] = steps({ nodes, partition: 'gpu', gpu_types: [GPU] });
 
   test('offer GPUs by type, as many as a node has, with what is free', () => {
     expect(gpus?.choices.map(({ value }) => value)).toEqual(['0', 'a100:1', 'a100:2', 'a100:4']);
@@ -20,6 +20,13 @@ describe('the steps of a request', () => {
     const [unclear] = steps({ nodes, gpu_types: [{ ...GPU, type: '', is_exact: false }] });
     expect(unclear?.choices[1]).toMatchObject({ label: '1', value: '1' });
     expect(unclear?.choices[1]?.description).toBe('at least 6 of 8 free, at least 2 on one node');
+  });
+
+  test('say beside each choice on how many nodes as much is free', () => {
+    const texts = (step: typeof cpus) => step?.choices.map(({ description }) => description);
+    const [none, one] = ['free on 0 of 2 nodes', 'free on 1 of 2 nodes'];
+    expect(texts(cpus)).toEqual([one, one, none, none, none]);
+    expect(texts(memory)).toEqual([one, one, one, none]);
   });
 
   test('say what is free of cores, and which partitions take jobs', () => {
