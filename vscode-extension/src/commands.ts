@@ -15,6 +15,7 @@ import { showNodes } from './flows/nodes';
 import { openWorkspace } from './flows/open';
 import { withdraw } from './flows/queue';
 import { tune } from './flows/remoteSsh';
+import { switchProfile } from './flows/profile';
 import * as serving from './flows/serve';
 import { setup } from './flows/setup';
 import { shell } from './flows/shell';
@@ -58,18 +59,26 @@ export function handlers(
     jupyter: guarded(context, serving.openJupyter),
     tunnel: guarded(context, serving.forwardPort),
     fileHistory: guarded(context, (given, uri?: { path: string }) => fileHistory(given, uri?.path)),
-    jobs: () => editor.execute('scratchflow.jobsView.focus'),
-    snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     login: guarded(context, (given, again?: () => Promise<void>) => login(given, again)),
     doctor: guarded(context, doctor),
     config: guarded(context, openSettings),
+    switchProfile: guarded(context, switchProfile),
     install: guarded(context, (given) => install(given, places)),
     remoteSsh: guarded(context, tune),
     menu: guarded(context, menu),
     log: () => editor.showLog(),
     refresh: context.reconnect,
+    ...viewHandlers(context),
     ...rowHandlers(context),
     ...jobHandlers(context),
+  };
+}
+
+/** What brings a view of the side bar to the front. */
+function viewHandlers({ editor }: Context): Record<string, Handler> {
+  return {
+    jobs: () => editor.execute('scratchflow.jobsView.focus'),
+    snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
   };
 }
 

@@ -85,4 +85,7 @@ export interface Editor {
   setSetting(key: string, value: unknown): Promise<void>;
   recall(key: string): unknown;
   remember(key: string, value: unknown): Promise<void>;
+  /** The same for this window's folder alone. */
+  recallHere(key: string): unknown;
+  rememberHere(key: string, value: unknown): Promise<void>;
 }

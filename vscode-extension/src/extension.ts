@@ -7,6 +7,7 @@ import { handlers } from './commands';
 import { AliasWindow } from './flows/aliasWindow';
 import { guarded, type Context } from './flows/context';
 import { Deadlines } from './flows/deadlines';
+import { OF_WINDOW } from './flows/profile';
 import { tellGrant } from './flows/queue';
 import { offerOnce } from './flows/remoteSsh';
 import { shellTerminal } from './flows/shell';
@@ -33,7 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const editor = new VsCodeEditor(context, channel, texts);
   const storage = context.globalStorageUri.fsPath;
   const find = () => locate(placesOf(editor, storage));
-  const args = () => globalArgs((key) => editor.setting(key));
+  const args = () => argsOf(editor);
   const cli = new Cli({ locate: find, globalArgs: args, log });
   const store = new Store();
   const watch = new Watch({ cli, tell: (happening) => store.dispatch(happening), now: Date.now });
@@ -86,6 +87,10 @@ function registerReadOnly(texts: ReadOnlyTexts, cli: Cli): vscode.Disposable[] {
 function stopAll(watch: Watch, cli: Cli): void {
   watch.stop();
   cli.dispose();
+}
+
+function argsOf(editor: VsCodeEditor): string[] {
+  return globalArgs((key) => editor.setting(key), editor.recallHere(OF_WINDOW));
 }
 
 function placesOf(editor: VsCodeEditor, storage: string) {

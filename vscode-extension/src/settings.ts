@@ -6,9 +6,9 @@ export type Read = (key: string) => unknown;
 
 const SLURM = ['partition', 'account', 'time', 'cpus_per_task', 'mem', 'gpus', 'qos', 'constraint'];
 
-/** What every command gets. */
-export function globalArgs(read: Read): string[] {
-  const profile = text(read('profile'));
+/** What every command gets; a window's own profile goes before the setting. */
+export function globalArgs(read: Read, ofWindow?: unknown): string[] {
+  const profile = text(ofWindow) || text(read('profile'));
   return profile === '' ? [] : ['--profile', profile];
 }
 

@@ -41,6 +41,7 @@ export const OFFERS: readonly Offer[] = [
   offer('login', 'Log In', 'status'),
   offer('doctor', 'Run Doctor', 'doctor'),
   offer('config', 'Open Settings', 'config'),
+  offer('switchProfile', 'Switch Profile in This Window', 'config'),
   offer('install', 'Install Command Line', undefined),
   offer('remoteSsh', 'Tune Remote-SSH', undefined),
   offer('menu', 'Show Menu', undefined),

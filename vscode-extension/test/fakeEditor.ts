@@ -125,6 +125,13 @@ export class FakeEditor implements Editor {
     this.memory.set(key, value);
     return Promise.resolve();
   }
+
+  recallHere = (key: string) => this.memory.get(`here ${key}`);
+
+  rememberHere(key: string, value: unknown): Promise<void> {
+    this.memory.set(`here ${key}`, value);
+    return this.did(`here: ${key} = ${value === undefined ? 'nothing' : JSON.stringify(value)}`);
+  }
 }
 
 function shown(side: Side): string {

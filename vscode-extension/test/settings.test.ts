@@ -8,6 +8,11 @@ test('an empty profile leaves the choice to the CLI', () => {
   expect(globalArgs(reading({ profile: 'aws' }))).toEqual(['--profile', 'aws']);
 });
 
+test('a window’s own profile goes before the setting', () => {
+  expect(globalArgs(reading({ profile: 'aws' }), 'azure')).toEqual(['--profile', 'azure']);
+  expect(globalArgs(reading({ profile: 'aws' }), undefined)).toEqual(['--profile', 'aws']);
+});
+
 test('only what the user set overrides the profile', () => {
   const settings = {
     'slurm.partition': 'gpu',

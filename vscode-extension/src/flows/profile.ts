@@ -1,34 +1,60 @@
-// Which profile is meant, asked only when there are several. The answer becomes the setting, so that
-// the status bar and every later command mean the same cluster.
+// Which profile is meant: asked when there are several and it matters, and switched for one window.
 
+import type { ConfigShown } from '../cli/protocol';
+import type { Choice } from '../editor';
 import type { Context } from './context';
 import { text } from '../settings';
 import { plain } from '../format/words';
 
 /** Works without any cluster; of no use to somebody who wants a node and has one. */
 const BUILT_IN = 'local';
+/** What a window remembers of its own; the setting is for all windows. */
+export const OF_WINDOW = 'profile';
+const AS_ALL = '';
 
-/** False when the user dismissed the question. */
+/** False when the user dismissed the question. The answer stays, so that every later command means the same cluster. */
 export async function chooseProfile({ cli, editor }: Context): Promise<boolean> {
   const { data } = await cli.run('config show');
   const clusters = data.profiles.filter((name) => name !== BUILT_IN || name === data.profile);
   if (clusters.length < 2) return true;
-  const choices = clusters.map((name) => ({
-    label: plain(name),
-    value: name,
-    ...(name === data.profile ? { description: 'in use' } : {}),
-  }));
-  const inUseFirst = choices.sort((left, right) => rank(left.value) - rank(right.value));
-  const chosen = await editor.pick(Promise.resolve(inUseFirst), {
+  const chosen = await editor.pick(Promise.resolve(choicesOf(clusters, data)), {
     title: 'Profile',
     placeholder: 'On which cluster?',
   });
   if (chosen === undefined) return false;
-  const isNews = chosen !== data.profile && chosen !== text(editor.setting('profile'));
-  if (isNews) await editor.setSetting('profile', chosen);
+  if (chosen === data.profile) return true;
+  if (text(editor.recallHere(OF_WINDOW)) !== '') await editor.rememberHere(OF_WINDOW, chosen);
+  else if (chosen !== text(editor.setting('profile'))) await editor.setSetting('profile', chosen);
   return true;
+}
 
-  function rank(name: string): number {
-    return name === data.profile ? 0 : 1;
-  }
+/** For this window alone: others go on with theirs. */
+export async function switchProfile({ cli, editor, reconnect }: Context): Promise<void> {
+  const { data } = await cli.run('config show');
+  const asAll = {
+    label: 'As in other windows',
+    value: AS_ALL,
+    description: 'what the setting says',
+  };
+  const isOwn = text(editor.recallHere(OF_WINDOW)) !== '';
+  const choices = [...choicesOf(data.profiles, data), ...(isOwn ? [asAll] : [])];
+  const chosen = await editor.pick(Promise.resolve(choices), {
+    title: 'Switch Profile in This Window',
+    placeholder: 'Which profile?',
+  });
+  if (chosen === undefined || (chosen === data.profile && isOwn)) return;
+  await editor.rememberHere(OF_WINDOW, chosen === AS_ALL ? undefined : chosen);
+  reconnect();
+}
+
+/** The one in use first. */
+function choicesOf(names: readonly string[], { profile }: ConfigShown): Choice<string>[] {
+  const rank = (name: string) => (name === profile ? 0 : 1);
+  return [...names]
+    .sort((left, right) => rank(left) - rank(right))
+    .map((name) => ({
+      label: plain(name),
+      value: name,
+      ...(name === profile ? { description: 'in use' } : {}),
+    }));
 }

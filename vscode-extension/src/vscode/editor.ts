@@ -198,6 +198,14 @@ export class VsCodeEditor implements Editor {
   async remember(key: string, value: unknown): Promise<void> {
     await this.context.globalState.update(key, value);
   }
+
+  recallHere(key: string): unknown {
+    return this.context.workspaceState.get(key);
+  }
+
+  async rememberHere(key: string, value: unknown): Promise<void> {
+    await this.context.workspaceState.update(key, value);
+  }
 }
 
 const fileSchemes = new Set(['file', 'vscode-remote', SNAPSHOT_SCHEME]);

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { chooseProfile, switchProfile } from '../../src/flows/profile';
+import { answering } from '../fakeCli';
+import { lab } from './lab';
+
+const SHOWN = { path: '/c', profile: 'aws', profiles: ['azure', 'aws', 'local'], values: {} };
+const PLAY = { 'config show': answering(SHOWN) };
+const SWITCH = 'Switch Profile in This Window';
+
+test('a window gets a profile of its own, and the setting stays', async () => {
+  const { context, editor } = lab(PLAY, { [SWITCH]: 'azure' });
+  await switchProfile(context);
+  expect(editor.picked.map(({ label }) => label)).toEqual(['aws', 'azure', 'local']);
+  expect(editor.seen).toEqual([`pick: ${SWITCH}`, 'here: profile = "azure"', 'reconnect']);
+});
+
+test('a window with its own can go back to what the others have', async () => {
+  const { context, editor } = lab(PLAY, { [SWITCH]: 'As in other windows' });
+  await editor.rememberHere('profile', 'aws');
+  await switchProfile(context);
+  expect(editor.seen.slice(-2)).toEqual(['here: profile = nothing', 'reconnect']);
+});
+
+test('Escape, and the profile that the window has already, change nothing', async () => {
+  const { context, editor } = lab(PLAY, {});
+  await switchProfile(context);
+  await editor.rememberHere('profile', 'aws');
+  editor.answers[SWITCH] = 'aws';
+  await switchProfile(context);
+  expect(editor.seen.filter((line) => line === 'reconnect')).toEqual([]);
+});
+
+test('asked on which cluster, a window with its own profile keeps the answer to itself', async () => {
+  const { context, editor } = lab(PLAY, { Profile: 'azure' });
+  await editor.rememberHere('profile', 'aws');
+  expect(await chooseProfile(context)).toBe(true);
+  expect(editor.seen.at(-1)).toBe('here: profile = "azure"');
+  expect(editor.settings.has('profile')).toBe(false);
+});
