@@ -76,7 +76,6 @@ test('a file is compared with its version in a snapshot, in the diff editor', as
   await diff.locator('.editor.original .view-line', { hasText: '"one"' }).click();
   await workbench.page.keyboard.type('x');
   await workbench.page.locator('.monaco-editor-overlaymessage', { hasText: 'read-only' }).waitFor();
-  await workbench.pictures('compare');
 });
 
 test('what changed since a snapshot is listed, and both versions are shown', async () => {

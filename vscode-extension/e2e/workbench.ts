@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import {
   chromium,
   type BrowserContext,
@@ -14,8 +14,9 @@ import type { Server } from './server';
 import { insist, until } from './until';
 
 const IMAGES = resolve('../docs/images');
+const SHIPPED = resolve('images');
 /** Pictures in the documentation are rewritten only when asked for: a test run leaves the tree clean. */
-const WRITES_IMAGES = process.env.SCRATCHFLOW_IMAGES === '1';
+export const WRITES_IMAGES = process.env.SCRATCHFLOW_IMAGES === '1';
 
 /** What it is called in the list, on the workbench and on a page of an extension. */
 const THEMES = {
@@ -44,9 +45,10 @@ export class Workbench {
     private readonly loaded: string,
   ) {}
 
-  static async open(server: Opened): Promise<Workbench> {
+  /** With the server's own folder, or with another one. */
+  static async open(server: Opened, folder = server.folder): Promise<Workbench> {
     const workbench = await Workbench.launch(server);
-    await workbench.load();
+    await workbench.load(folder);
     return workbench;
   }
 
@@ -68,9 +70,14 @@ export class Workbench {
     return new Workbench(context, page, server, loaded);
   }
 
+  /** Another window of the same browser. */
+  inWindow(page: Page): Workbench {
+    return new Workbench(this.context, page, this.opened, this.loaded);
+  }
+
   /** Opens the folder; settings are read at this moment. */
-  async load(): Promise<void> {
-    await this.page.goto(`${this.opened.url}/?folder=${this.opened.folder}`);
+  async load(folder = this.opened.folder): Promise<void> {
+    await this.page.goto(`${this.opened.url}/?folder=${folder}`);
     await this.page.locator(this.loaded).first().waitFor({ timeout: 60_000 });
   }
 
@@ -157,6 +164,27 @@ export class Workbench {
     });
   }
 
+  /** A file in an editor, by its whole path. */
+  async openFile(path: string): Promise<void> {
+    const tab = this.page.locator('.tab.active', { hasText: basename(path) });
+    // The dialog takes what is typed for a name only when it has listed the directory.
+    await insist(async () => {
+      await this.page.keyboard.press('Escape');
+      await this.command('File: Open File');
+      await this.quickInput.locator('input[aria-autocomplete]').fill(path);
+      await this.choice(basename(path)).click({ timeout: 10_000 });
+      await tab.waitFor({ timeout: 10_000 });
+    });
+    await this.moveMouseAway();
+  }
+
+  /** A file or folder in the Explorer. */
+  explorer(name: string): Locator {
+    return this.page.locator('.explorer-folders-view .monaco-list-row', {
+      has: this.page.locator('.label-name', { hasText: new RegExp(`^${name}$`) }),
+    });
+  }
+
   /** A view of the side bar, by its title. */
   pane(title: string): Locator {
     return this.page.locator('.split-view-view .pane', {
@@ -200,8 +228,8 @@ export class Workbench {
   }
 
   /** A picture of what is there now, once in dark and once in light. */
-  async pictures(name: string): Promise<void> {
-    for (const theme of this.themes) {
+  async pictures(name: string, themes = this.themes): Promise<void> {
+    for (const theme of themes) {
       await this.useTheme(theme);
       await this.picture(`${name}-${theme}`);
     }
@@ -210,6 +238,11 @@ export class Workbench {
   /** For what closes when another theme is chosen: to be opened in each. */
   get themes(): readonly Theme[] {
     return WRITES_IMAGES ? ['dark', 'light'] : ['light'];
+  }
+
+  /** The same with those for people who need more contrast. */
+  get allThemes(): readonly Theme[] {
+    return WRITES_IMAGES ? ['hc', 'hc-light', ...this.themes] : this.themes;
   }
 
   /** Gives the side bar the width that a person would give it. */
@@ -223,16 +256,22 @@ export class Workbench {
   }
 
   /** A picture for the documentation. */
-  async picture(name: string, part?: Locator): Promise<void> {
+  async picture(name: string): Promise<void> {
+    await this.shoot(join(IMAGES, `${name}.png`), this.page);
+  }
+
+  /** A picture of a part, which is shipped with the extension: for its README and its walkthrough. */
+  async shippedPicture(name: string, part: Locator | Page = this.page): Promise<void> {
+    await this.shoot(join(SHIPPED, `${name}.png`), part);
+  }
+
+  private async shoot(path: string, part: Locator | Page): Promise<void> {
     if (!WRITES_IMAGES) return;
-    mkdirSync(IMAGES, { recursive: true });
+    mkdirSync(dirname(path), { recursive: true });
     await this.moveMouseAway();
     const hover = this.page.locator('.monaco-hover:visible');
     await until('no hover is in the way', async () => (await hover.count()) === 0);
-    await (part ?? this.page).screenshot({
-      path: join(IMAGES, `${name}.png`),
-      animations: 'disabled',
-    });
+    await part.screenshot({ path, animations: 'disabled' });
   }
 
   /** To where nothing shows a hover, nor will when a list opens there. */

@@ -19,6 +19,7 @@ import { SnapshotFiles } from './cli/snapshotFiles';
 import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
+import { GutterMarks } from './vscode/gutterMarks';
 import { Screen } from './vscode/screen';
 import { SNAPSHOT_SCHEME, SnapshotFileSystem } from './vscode/snapshotFiles';
 import { ReadOnlyTexts, SCHEME } from './vscode/texts';
@@ -53,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     channel,
     screen.show(),
-    ...registerReadOnly(texts, cli),
+    ...registerReadOnly(texts, flow),
     ...register(flow, screen, {
       storage,
       wheelDirectory: join(context.extensionPath, 'wheel'),
@@ -75,12 +76,26 @@ function begin(watch: Watch): void {
 }
 
 /** What is shown and cannot be written to: texts of ours, and files as they were. */
-function registerReadOnly(texts: ReadOnlyTexts, cli: Cli): vscode.Disposable[] {
+function registerReadOnly(texts: ReadOnlyTexts, flow: Context): vscode.Disposable[] {
   const options = { isReadonly: true, isCaseSensitive: true };
-  const snapshots = new SnapshotFileSystem(new SnapshotFiles(cli));
+  const files = new SnapshotFiles(flow.cli);
+  const snapshots = new SnapshotFileSystem(files);
   return [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, texts),
     vscode.workspace.registerFileSystemProvider(SNAPSHOT_SCHEME, snapshots, options),
+    ...markGutter(flow, files),
+  ];
+}
+
+/** Off until the user wants it: it asks the CLI for every file that is opened. */
+function markGutter({ editor, store }: Context, files: SnapshotFiles): vscode.Disposable[] {
+  const marks = new GutterMarks(files, () => store.picture);
+  const look = () => marks.look(editor.setting('gutterMarks') === true);
+  return [
+    marks,
+    store.onChange(look),
+    vscode.workspace.onDidChangeConfiguration(look),
+    vscode.workspace.onDidChangeWorkspaceFolders(look),
   ];
 }
 
