@@ -152,8 +152,7 @@ test('Create Workspace, then Run Backup: the snapshot is in the side bar', async
 });
 
 test('auto-backup came on by itself with the workspace', async () => {
-  await workbench.row(/^On.*every 30 min/).waitFor();
-  await workbench.row(/^Next/).waitFor();
+  await workbench.row(/^Auto-backup.*every 30 min, next/).waitFor();
 });
 
 test('Initialize Scratch Space brings everything back', async () => {

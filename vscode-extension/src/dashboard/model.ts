@@ -3,7 +3,7 @@
 import { SHORT_S } from '../state/deadline';
 import { freeText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
-import { held, isSavedLate, savedAge, secondsLeft, type Picture } from '../state/state';
+import { held, isHere, isSavedLate, savedAge, secondsLeft, type Picture } from '../state/state';
 import { servicesOf, type Service } from '../format/serviceText';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
@@ -33,8 +33,15 @@ export interface Mark {
   readonly label: string;
 }
 
+export interface Day {
+  readonly x: number;
+  readonly label: string;
+}
+
 export interface Cell {
   readonly name: string;
+  /** What is free there, in words. */
+  readonly text: string;
   /** How much of it is free, 0 to 1. */
   readonly free: number;
   readonly isAvailable: boolean;
@@ -44,6 +51,8 @@ export interface Cell {
 
 export interface Dashboard {
   readonly headline: string;
+  /** Without a cluster there are no nodes to speak of. */
+  readonly hasCluster: boolean;
   readonly facts: readonly Fact[];
   readonly timeLeft: Bar | undefined;
   readonly services: readonly Service[];
@@ -51,6 +60,8 @@ export interface Dashboard {
     readonly marks: readonly Mark[];
     readonly from: string;
     readonly to: string;
+    /** Where a day begins on the axis. */
+    readonly days: readonly Day[];
     readonly legend: string;
   };
   readonly snapshotsText: string;
@@ -69,7 +80,8 @@ export interface Ingredients {
 export function dashboard(from: Ingredients): Dashboard {
   const { picture, snapshots, nodes, nowMs } = from;
   return {
-    headline: statusBar(picture, nowMs).text.replace(/^\$\([^)]*\) /, ''),
+    headline: headlineOf(picture, nowMs),
+    hasCluster: !isHere(picture),
     facts: factsOf(picture, nowMs),
     timeLeft: timeLeftOf(from),
     services: servicesOf(picture.status),
@@ -81,6 +93,12 @@ export function dashboard(from: Ingredients): Dashboard {
   };
 }
 
+/** The node; what else the status bar says of it has a place of its own on the page. */
+function headlineOf(picture: Picture, nowMs: number): string {
+  const node = held(picture)?.node;
+  return node ? plain(node) : statusBar(picture, nowMs).text.replace(/^\$\([^)]*\) /, '');
+}
+
 function factsOf(picture: Picture, nowMs: number): Fact[] {
   const { status } = picture;
   if (!status) return [];
@@ -88,7 +106,6 @@ function factsOf(picture: Picture, nowMs: number): Fact[] {
   const isLate = isSavedLate(picture);
   return [
     fact('Profile', status.profile),
-    fact('Node', held(picture)?.node ?? 'none'),
     fact('Workspace', status.workspace.path),
     fact('Last backup', age === undefined ? 'none yet' : ago(age), isLate ? 'warning' : 'plain'),
     autobackupFact(status.autobackup),
@@ -143,7 +160,24 @@ function timelineOf(all: readonly SnapshotRow[], nowMs: number): Dashboard['time
   const ends = [snapshots.at(0), snapshots.at(-1)].map((one) =>
     one ? moment(one.time, nowMs) : '',
   );
-  return { marks, from: ends[0] ?? '', to: ends[1] ?? '', legend: timelineLegend(snapshots) };
+  const days = daysBetween(first, first + span);
+  const legend = timelineLegend(snapshots);
+  return { marks, from: ends[0] ?? '', to: ends[1] ?? '', days, legend };
+}
+
+const MOST_DAYS = 10;
+
+/** The midnights between two moments, by the user's own clock; none when they would not fit. */
+function daysBetween(fromMs: number, toMs: number): Day[] {
+  const days: Day[] = [];
+  const midnight = new Date(fromMs);
+  midnight.setHours(24, 0, 0, 0);
+  for (; midnight.getTime() < toMs; midnight.setDate(midnight.getDate() + 1)) {
+    if (days.length === MOST_DAYS) return [];
+    const label = midnight.toLocaleDateString('en-GB', { weekday: 'short' });
+    days.push({ x: (midnight.getTime() - fromMs) / (toMs - fromMs), label });
+  }
+  return days;
 }
 
 /** Explains what there is to see, and nothing else. */
@@ -178,8 +212,10 @@ function cellOf(node: NodeRow): Cell {
   // What is scarcest decides whether there is room.
   const free = node.gpus > 0 ? Math.min(cpus, (node.gpus_free ?? 0) / node.gpus) : cpus;
   const isWarm = node.warm !== null;
-  const label = `${plain(node.name)}: ${freeText(node)}${isWarm ? ', warm' : ''}`;
-  return { name: plain(node.name), free, isAvailable: node.available, isWarm, label };
+  const text = freeText(node);
+  const name = plain(node.name);
+  const label = `${name}: ${text}${isWarm ? ', warm' : ''}`;
+  return { name, text, free, isAvailable: node.available, isWarm, label };
 }
 
 function nodesText(nodes: readonly NodeRow[]): string {

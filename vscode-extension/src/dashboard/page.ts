@@ -1,7 +1,7 @@
 // Runs inside the dashboard's webview: draws what it is sent. Text goes in as text, never as markup.
 
 import type { Service } from '../format/serviceText';
-import type { Bar, Cell, Dashboard, Fact, Mark } from './model';
+import type { Bar, Cell, Dashboard, Day, Fact, Mark } from './model';
 
 declare function acquireVsCodeApi(): { postMessage: (message: unknown) => void };
 
@@ -16,16 +16,19 @@ window.addEventListener('message', (message: MessageEvent<Dashboard>) => draw(me
 api.postMessage({ type: 'ready' });
 
 function draw(shown: Dashboard): void {
-  const parts = [
-    element('h1', '', shown.headline),
+  const now = [
     ...(shown.timeLeft ? [section('Time left', timeLeft(shown.timeLeft))] : []),
     ...(shown.facts.length > 0 ? [section('Now', facts(shown.facts))] : []),
+  ];
+  const parts = [
+    element('header', '', '', element('h1', '', shown.headline), buttons(shown)),
+    element('div', 'columns', '', ...now),
     ...(shown.services.length > 0 ? [section('Services', services(shown.services))] : []),
     section('Snapshots', ...snapshots(shown)),
-    section('Nodes', ...nodes(shown)),
+    ...(shown.hasCluster ? [section('Nodes', ...nodes(shown))] : []),
   ];
   const focused = document.activeElement?.id ?? '';
-  document.body.replaceChildren(...parts, buttons());
+  document.body.replaceChildren(...parts);
   // Everything is drawn anew: whoever works with the keyboard stays where they were.
   if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
 }
@@ -88,10 +91,10 @@ function snapshots({ timeline, snapshotsText }: Dashboard): Node[] {
   const ends = element('div', 'ends', '', element('span', '', timeline.from));
   if (timeline.marks.length > 1) ends.append(element('span', '', timeline.to));
   const legend = element('p', 'legend', timeline.legend);
-  return [text, chart(timeline.marks), ends, legend];
+  return [text, chart(timeline.marks, timeline.days), ends, legend];
 }
 
-function chart(marks: readonly Mark[]): SVGElement {
+function chart(marks: readonly Mark[], days: readonly Day[]): SVGElement {
   const svg = drawn('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT + 2}`,
     class: 'timeline',
@@ -99,9 +102,19 @@ function chart(marks: readonly Mark[]): SVGElement {
     role: 'list',
     'aria-label': `${marks.length} snapshots over time`,
   });
+  svg.append(...days.flatMap(dayOf));
   svg.append(drawn('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' }));
   svg.append(...marks.map(markOf));
   return svg;
+}
+
+/** A line where a day begins, and its name. Each mark says its own time, so screen readers miss nothing. */
+function dayOf({ x, label }: Day): SVGElement[] {
+  const at = x * WIDTH;
+  const line = drawn('line', { x1: at, x2: at, y1: 0, y2: HEIGHT, class: 'day' });
+  const name = drawn('text', { x: at + 4, y: 9, class: 'day', 'aria-hidden': 'true' });
+  name.textContent = label;
+  return [line, name];
 }
 
 function markOf(mark: Mark): SVGElement {
@@ -140,7 +153,7 @@ function nodes({ cells, nodesText, nodesLegend }: Dashboard): Node[] {
   return [text, strip, element('p', 'legend', nodesLegend)];
 }
 
-function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {
+function cell({ name, text, free, isAvailable, isWarm, label }: Cell): HTMLElement {
   const fill = element('div', 'fill good');
   fill.style.height = `${Math.round(free * 100)}%`;
   const box = element('div', isAvailable ? 'box' : 'box gone', '', ...(isAvailable ? [fill] : []));
@@ -150,6 +163,7 @@ function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {
     '',
     box,
     element('span', '', isWarm ? `${name} (warm)` : name),
+    element('span', 'legend', text),
   );
   whole.title = label;
   whole.setAttribute('role', 'listitem');
@@ -157,14 +171,15 @@ function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {
   return whole;
 }
 
-function buttons(): HTMLElement {
-  const made = ['backup', 'nodes', 'snapshots', 'refresh'].map((name) => {
+function buttons({ hasCluster }: Dashboard): HTMLElement {
+  const names = ['backup', ...(hasCluster ? ['nodes'] : []), 'snapshots', 'refresh'];
+  const made = names.map((name) => {
     const button = element('button', name === 'backup' ? 'primary' : '', BUTTONS[name] ?? name);
     button.id = `run ${name}`;
     button.addEventListener('click', () => api.postMessage({ type: 'run', name }));
     return button;
   });
-  return element('footer', '', '', ...made);
+  return element('div', 'buttons', '', ...made);
 }
 
 const BUTTONS: Record<string, string> = {

@@ -41,7 +41,8 @@ export function namesFor(picture: Picture): string[] {
   if (picture.link.is === 'stopped' && needsLogin(picture.link.problem)) {
     return ['login', 'doctor', 'config', 'log'];
   }
-  const always = ['snapshots', 'nodes', 'doctor', 'config', 'log'];
+  const nodes = isHere(picture) ? [] : ['nodes'];
+  const always = ['snapshots', ...nodes, 'doctor', 'config', 'log'];
   if (phaseOf(picture) === 'held') {
     return [
       'open',

@@ -3,10 +3,24 @@
 import type { NodeRow } from '../cli/protocol';
 import { plain } from './words';
 
-/** `2/4 GPUs, 8/16 CPUs free`: short, for a narrow side bar. */
+/** `2/4 a100, 8/16 CPUs free`: short, for a narrow side bar. */
 export function freeText(node: NodeRow): string {
   if (!node.available) return plain(node.state);
-  const cpus = `${node.cpus_free}/${node.cpus} CPUs free`;
-  if (node.gpus === 0) return cpus;
-  return `${node.gpus_free ?? '?'}/${node.gpus} GPUs, ${cpus}`;
+  return [...gpuTexts(node), `${node.cpus_free}/${node.cpus} CPUs`].join(', ') + ' free';
+}
+
+/** By type where Slurm knows them: one kind cannot stand in for another. */
+function gpuTexts({
+  gpus,
+  gpus_free: free,
+  gpu_type: type,
+  gpus_by_type: types,
+}: NodeRow): string[] {
+  if (gpus === 0) return [];
+  if (types && types.length > 1) return types.map((one) => part(one.free, one.total, one.type));
+  return [part(free, gpus, type ?? '')];
+}
+
+function part(free: number | null, total: number, type: string): string {
+  return `${free ?? '?'}/${total} ${plain(type) || 'GPUs'}`;
 }

@@ -1,9 +1,10 @@
-// The rows of the views Allocation and Auto-backup. Pure.
+// The rows of the view Allocation. Pure.
 
 import { SHORT_S } from '../state/deadline';
 import { stateText } from '../format/progressText';
 import { problemText } from '../format/problemText';
 import type {
+  AllocationShown,
   AutobackupShown,
   CopyShown,
   Problem as StatusProblem,
@@ -72,28 +73,25 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
   const allocation = held(picture);
   if (!status || !allocation) return [];
   return [
-    {
-      label: 'Node',
-      description: plain(allocation.node ?? ''),
-      icon: 'server-process',
-      tooltip: `Job ${allocation.job_id ?? '?'} in partition ${plain(allocation.partition)}`,
-    },
+    nodeRow(allocation, status.alias?.name),
     ...otherNodeRows(allocation.nodes ?? [], status.copies ?? []),
     leftRow(picture, nowMs),
     workspaceRow(status.workspace),
     snapshotRow(picture, nowMs),
+    ...autobackupRows(status.autobackup, nowMs),
     ...(status.problems ?? []).map(statusProblemRow),
-    ...(status.alias
-      ? [
-          {
-            label: 'ssh',
-            description: plain(status.alias.name),
-            icon: 'terminal',
-            tooltip: `\`ssh ${plain(status.alias.name)}\` leads to this node`,
-          },
-        ]
-      : []),
   ];
+}
+
+function nodeRow({ node, job_id: job, partition }: AllocationShown, alias?: string): Row {
+  const place = `Job ${job ?? '?'} in partition ${plain(partition)}`;
+  const ssh = alias === undefined ? '' : `ssh ${plain(alias)}`;
+  return {
+    label: 'Node',
+    description: [plain(node ?? ''), ssh].filter(Boolean).join(' · '),
+    icon: 'server-process',
+    tooltip: ssh === '' ? place : `${place}\n\`${ssh}\` leads to this node`,
+  };
 }
 
 /** The further nodes of the job, each with what is known of its copy of the workspace. */
@@ -168,24 +166,15 @@ function snapshotRow(picture: Picture, nowMs: number): Row {
   };
 }
 
-export function autobackupRows(picture: Picture, nowMs: number): Row[] {
-  if (!picture.status) return [];
-  const auto = picture.status.autobackup;
-  const rows = [auto.enabled ? onRow(auto) : offRow(picture)];
-  if (auto.enabled && auto.next_time) {
-    rows.push({ label: 'Next', description: moment(auto.next_time, nowMs), icon: 'watch' });
-  }
-  if (auto.last_error) {
-    const error = plain(auto.last_error);
-    rows.push({
-      label: error,
-      tooltip: `The last one failed: ${error}`,
-      icon: 'error',
-      tint: 'bad',
-    });
-  }
-  if (auto.enabled && auto.unsaved) rows.push(unsavedRow(auto));
-  return rows;
+/** Whether it runs and when it saves next, and beneath what it could not do. */
+function autobackupRows(auto: AutobackupShown, nowMs: number): Row[] {
+  const error = plain(auto.last_error ?? '');
+  const tooltip = `The last one failed: ${error}`;
+  return [
+    autobackupRow(auto, nowMs),
+    ...(error ? [{ label: error, tooltip, icon: 'error', tint: 'bad' as const }] : []),
+    ...(auto.enabled && auto.unsaved ? [unsavedRow(auto)] : []),
+  ];
 }
 
 function unsavedRow({ unsaved = 0, unsaved_paths: paths = [] }: AutobackupShown): Row {
@@ -202,18 +191,26 @@ export function unsavedText(count: number): string {
   return count === 1 ? '1 path is not saved' : `${count} paths are not saved`;
 }
 
-function onRow({ every_s, overdue }: AutobackupShown): Row {
-  const description = `every ${duration(every_s)}`;
-  if (!overdue) return { label: 'On', description, icon: 'pass', tint: 'good' };
-  const tooltip = 'It gives no sign of life. Click to start it again.';
+function autobackupRow(
+  { enabled, every_s, next_time, overdue }: AutobackupShown,
+  nowMs: number,
+): Row {
+  const label = 'Auto-backup';
   const command = 'scratchflow.autobackup';
-  return { label: 'Overdue', description, tooltip, icon: 'warning', tint: 'bad', command };
-}
-
-/** It runs on the node: without one there is nothing to turn on. */
-function offRow(picture: Picture): Row {
-  if (!held(picture))
-    return { label: 'Off', description: 'needs a compute node', icon: 'circle-slash' };
-  const command = 'scratchflow.autobackup';
-  return { label: 'Off', description: 'click to turn it on', icon: 'circle-slash', command };
+  if (!enabled)
+    return { label, description: 'off, click to turn it on', icon: 'circle-slash', command };
+  const every = `every ${duration(every_s)}`;
+  if (overdue) {
+    const tooltip = 'It gives no sign of life. Click to start it again.';
+    return {
+      label,
+      description: `overdue (${every})`,
+      tooltip,
+      icon: 'warning',
+      tint: 'bad',
+      command,
+    };
+  }
+  const description = next_time ? `${every}, next ${moment(next_time, nowMs)}` : every;
+  return { label, description, icon: 'pass', tint: 'good' };
 }

@@ -9,6 +9,8 @@ export interface Row {
   /** What a screen reader says instead of label and description: for those with a bar. */
   readonly spoken?: string;
   readonly icon?: string;
+  /** The name of a file: it gets the icon that the user's theme has for such files. */
+  readonly file?: string;
   readonly tint?: 'good' | 'warning' | 'bad';
   /** Which menu it gets. */
   readonly kind?: string;

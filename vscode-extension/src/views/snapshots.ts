@@ -15,7 +15,8 @@ function snapshotRow(cli: Cli, snapshot: SnapshotRow, nowMs: number): Row {
   // What was added to the snapshot before; a full one stands alone.
   const sign = snapshot.kind === 'full' ? '' : '+';
   const words = [`${sign}${size(snapshot.stored_bytes)}`, plain(snapshot.node)];
-  if (snapshot.message !== '') words.push(plain(snapshot.message));
+  // What somebody wrote to find it again comes first: a narrow side bar cuts off the rest.
+  if (snapshot.message !== '') words.unshift(plain(snapshot.message));
   return {
     id,
     label: moment(time, nowMs),
@@ -76,7 +77,7 @@ function entryRow(cli: Cli, snapshot: string, entry: PathEntry): Row {
     id,
     label,
     description,
-    icon: 'file',
+    ...(kind === 'file' ? { file: label } : { icon: 'file-symlink-file' }),
     ...(isFile ? { kind: 'file', ref: { snapshot, path } } : {}),
   };
 }

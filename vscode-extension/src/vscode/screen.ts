@@ -6,7 +6,7 @@ import { dashboard, type Dashboard } from '../dashboard/model';
 import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
 import type { NodesShown, SnapshotsListed, StatusShown } from '../cli/protocol';
 import { isHere, phaseOf, type Picture, type Store } from '../state/state';
-import { allocationRows, autobackupRows } from '../views/allocation';
+import { allocationRows } from '../views/allocation';
 import { Aging, Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
 import type { Row } from '../views/row';
@@ -51,7 +51,6 @@ export class Screen {
     this.panel = new DashboardPanel(extension, () => this.makeDashboard());
     this.trees = {
       'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
-      'scratchflow.autobackupView': this.tree((picture) => autobackupRows(picture, Date.now())),
       'scratchflow.usageView': new RowTree(() => this.whenKnown(() => this.usageRows())),
       'scratchflow.servicesView': this.tree(serviceRows),
       'scratchflow.snapshotsView': new RowTree(() => this.whenKnown(() => this.snapshotRows())),
@@ -123,7 +122,6 @@ export class Screen {
     setContext('hasServices', serviceRows(picture).length > 0);
     setContext('hasCluster', Boolean(picture.status?.alias));
     this.trees['scratchflow.allocationView']?.redraw();
-    this.trees['scratchflow.autobackupView']?.redraw();
     this.trees['scratchflow.servicesView']?.redraw();
     void this.panel.update();
   }

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { problemRow } from '../views/listing';
 import type { Row } from '../views/row';
+import { SNAPSHOT_SCHEME } from './snapshotFiles';
 
 const TINTS = {
   good: 'charts.green',
@@ -36,13 +37,20 @@ export class RowTree implements vscode.TreeDataProvider<Row> {
     if (row.tooltip !== undefined) item.tooltip = row.tooltip;
     if (row.spoken !== undefined) item.accessibilityInformation = { label: row.spoken };
     if (row.kind !== undefined) item.contextValue = row.kind;
-    if (row.icon !== undefined) item.iconPath = iconOf(row.icon, row.tint);
+    putIcon(item, row);
     if (row.command !== undefined) {
       const given = row.ref === undefined ? {} : { arguments: [row] };
       item.command = { command: row.command, title: row.label, ...given };
     }
     return item;
   }
+}
+
+function putIcon(item: vscode.TreeItem, { icon, tint, file }: Row): void {
+  if (icon !== undefined) item.iconPath = iconOf(icon, tint);
+  if (file === undefined) return;
+  item.iconPath = vscode.ThemeIcon.File;
+  item.resourceUri = vscode.Uri.from({ scheme: SNAPSHOT_SCHEME, path: `/${file}` });
 }
 
 function iconOf(icon: string, tint: Row['tint']): vscode.ThemeIcon {

@@ -27,6 +27,27 @@ test('the time-left bar is what is left of what was', () => {
   expect(dashboard({ ...all, picture: seeing(withLeft(600)) }).timeLeft?.tint).toBe('bad');
 });
 
+test('each fact stands once: the headline is the node, and the time has its bar', () => {
+  const { headline, facts } = dashboard(all);
+  expect(headline).toBe('node-1');
+  expect(facts.map(({ name }) => name)).toEqual([
+    'Profile',
+    'Workspace',
+    'Last backup',
+    'Auto-backup',
+  ]);
+});
+
+test('the timeline has a line where each day begins, unless they would be too many', () => {
+  const over = (...times: string[]) =>
+    dashboard({ ...all, snapshots: times.map((time) => snapshot(time)) }).timeline.days;
+  const week = over('2026-11-09T12:00:00', '2026-11-15T12:00:00');
+  expect(week.map(({ label }) => label)).toEqual(['Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']);
+  expect(week[0]?.x).toBeCloseTo(1 / 12);
+  expect(over('2026-11-15T10:00:00', '2026-11-15T12:00:00')).toEqual([]);
+  expect(over('2026-08-15T10:00:00', '2026-11-15T12:00:00')).toEqual([]);
+});
+
 test('the timeline places snapshots by time and makes small ones visible', () => {
   const { marks } = dashboard(all).timeline;
   expect(marks.map(({ x }) => x)).toEqual([0, 0.5, 1]);
@@ -39,7 +60,9 @@ test('the timeline places snapshots by time and makes small ones visible', () =>
 
 test('the nodes’ strip shows how much is free', () => {
   const { cells, nodesText } = dashboard(all);
-  expect(cells[0]).toMatchObject({ name: 'a', free: 0.25, isWarm: true });
+  expect(cells[0]).toMatchObject({
+    ...{ name: 'a', text: '4/16 CPUs free', free: 0.25, isWarm: true },
+  });
   expect(cells[1]).toMatchObject({ isAvailable: false });
   expect(nodesText).toBe('1 of 2 nodes with something free, 1 warm.');
 });
@@ -81,4 +104,10 @@ test('what the auto-backup could not read is a fact', () => {
   const autobackup = { ...WITH_NODE.autobackup, enabled: true, unsaved: 1 };
   const { facts } = dashboard({ ...all, picture: seeing({ ...WITH_NODE, autobackup }) });
   expect(facts.at(-1)).toMatchObject({ value: '1 path is not saved', tint: 'bad' });
+});
+
+test('without a cluster there are no nodes to speak of', () => {
+  expect(dashboard(all).hasCluster).toBe(true);
+  const here = seeing({ ...WITH_NODE, allocation: null, alias: null });
+  expect(dashboard({ ...all, picture: here }).hasCluster).toBe(false);
 });

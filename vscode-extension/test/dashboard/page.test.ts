@@ -89,3 +89,10 @@ test('bars and boxes are read out one by one', () => {
   expect(items.map(({ tag }) => tag)).toEqual(['rect', 'div']);
   expect(items.every(({ attributes }) => Boolean(attributes['aria-label']))).toBe(true);
 });
+
+test('what can be done comes first', () => {
+  const buttons = page.body.all().filter(({ tag }) => tag === 'button');
+  expect(buttons[0]?.id).toBe('run backup');
+  const [first] = page.body.children;
+  expect(first instanceof Part && first.all().includes(buttons[0] as Part)).toBe(true);
+});

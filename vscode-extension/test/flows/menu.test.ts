@@ -11,6 +11,7 @@ test('the menu offers what makes sense now', async () => {
   expect(namesFor(seeing(PENDING))[0]).toBe('withdraw');
   expect(namesFor(seeing(WITH_NODE))).not.toContain('allocate');
   expect(namesFor(seeing({ ...NO_NODE, alias: null }))[0]).toBe('backup');
+  expect(namesFor(seeing({ ...NO_NODE, alias: null }))).not.toContain('nodes');
   const link = { is: 'stopped', problem: missing() } as const;
   expect(namesFor(next(seeing(NO_NODE), { type: 'link', link }))).toEqual(['install', 'log']);
   const { context, editor } = lab({}, { scratchflow: '$(cloud-upload) Run Backup' }, WITH_NODE);

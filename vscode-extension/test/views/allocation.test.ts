@@ -1,8 +1,9 @@
 import { moment } from '../../src/format/words';
 import { describe, expect, test } from 'vitest';
 import { crashed } from '../../src/cli/problem';
+import type { StatusShown } from '../../src/cli/protocol';
 import { next, UNKNOWN } from '../../src/state/state';
-import { allocationRows, autobackupRows } from '../../src/views/allocation';
+import { allocationRows } from '../../src/views/allocation';
 import { NO_NODE, NOW, PENDING, seeing, WITH_NODE } from '../pictures';
 
 const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
@@ -11,14 +12,13 @@ describe('the view Allocation', () => {
   const texts = (rows: ReturnType<typeof allocationRows>) =>
     rows.map(({ label, description }) => `${label}: ${description}`);
 
-  test('shows node, time, workspace, backup and the ssh name', () => {
+  test('shows node, ssh name, time, workspace and backups, each once', () => {
     const rows = texts(allocationRows(seeing(WITH_NODE), NOW));
-    expect(rows[0]).toBe('Node: node-1');
+    expect(rows[0]).toBe('Node: node-1 · ssh compile_machine');
     expect(rows[1]).toMatch(/^Time left: 3 h \(until today, \d\d:00\)$/);
-    expect(rows.slice(2)).toEqual([
-      'Workspace: /scratch/alice/work',
-      'Last backup: 20 min ago',
-      'ssh: compile_machine',
+    expect(rows.slice(2, 4)).toEqual(['Workspace: /scratch/alice/work', 'Last backup: 20 min ago']);
+    expect(rows.slice(4)).toEqual([
+      expect.stringMatching(/^Auto-backup: every 30 min, next today, /),
     ]);
   });
 
@@ -32,7 +32,7 @@ describe('the view Allocation', () => {
     ];
     const rows = allocationRows(seeing({ ...WITH_NODE, allocation, copies }), NOW);
     expect(texts(rows).slice(0, 4)).toEqual([
-      'Node: node-1',
+      'Node: node-1 · ssh compile_machine',
       'Node 2: node-2: differs: 1 file',
       'Node 3: node-3: the same',
       'Node 4: node-4: not looked at',
@@ -69,29 +69,37 @@ describe('the view Allocation', () => {
   });
 });
 
-test('the view Auto-Backup says on or off, the next time and the last error', () => {
-  const rows = autobackupRows(seeing(WITH_NODE), NOW);
-  expect(rows.map(({ label }) => label)).toEqual(['On', 'Next']);
-  const autobackup = {
-    ...WITH_NODE.autobackup,
-    enabled: false,
-    last_error: 'no space',
+describe('auto-backup', () => {
+  const rowsOf = (given: Partial<StatusShown['autobackup']>) => {
+    const autobackup = { ...WITH_NODE.autobackup, ...given };
+    return allocationRows(seeing({ ...WITH_NODE, autobackup }), NOW).slice(4);
   };
-  const off = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
-  expect(off.map(({ label }) => label)).toEqual(['Off', 'no space']);
-  const idle = autobackupRows(seeing({ ...NO_NODE, autobackup }), NOW);
-  expect(idle[0]).toMatchObject({ label: 'Off', description: 'needs a compute node' });
-  expect(autobackupRows(UNKNOWN, NOW)).toEqual([]);
-});
 
-test('what the auto-backup could not read is shown', () => {
-  const unsaved_paths = ['work/a', 'work/b'];
-  const autobackup = { ...WITH_NODE.autobackup, enabled: true, unsaved: 2, unsaved_paths };
-  const rows = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
-  expect(rows.at(-1)).toMatchObject({
-    label: '2 paths are not saved',
-    tooltip: 'The last backup could not read: work/a, work/b',
-    tint: 'bad',
+  test('that is off is turned on by a click; the last error is shown', () => {
+    const [off, error] = rowsOf({ enabled: false, last_error: 'no space' });
+    expect(off).toMatchObject({ label: 'Auto-backup', command: 'scratchflow.autobackup' });
+    expect(off?.description).toMatch(/^off/);
+    expect(error).toMatchObject({ label: 'no space', tint: 'bad' });
+  });
+
+  test('that gives no sign of life is started again by a click', () => {
+    expect(rowsOf({ overdue: true })[0]).toMatchObject({
+      description: 'overdue (every 30 min)',
+      tint: 'bad',
+      command: 'scratchflow.autobackup',
+    });
+  });
+
+  test('says what it could not read', () => {
+    expect(rowsOf({ unsaved: 2, unsaved_paths: ['work/a', 'work/b'] }).at(-1)).toMatchObject({
+      label: '2 paths are not saved',
+      tooltip: 'The last backup could not read: work/a, work/b',
+      tint: 'bad',
+    });
+  });
+
+  test('needs a node: without one there is nothing to tell', () => {
+    expect(allocationRows(seeing(NO_NODE), NOW)).toEqual([]);
   });
 });
 

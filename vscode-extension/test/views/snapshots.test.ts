@@ -17,7 +17,7 @@ describe('the view Snapshots', () => {
     ...{ bytes: 2048, stored_bytes: 1024, verified: true, message: 'before lunch', damaged: null },
   };
 
-  test('has the newest first, with size, node and message', () => {
+  test('has the newest first, with message, size and node', () => {
     const { cli } = fakeCli({});
     const rows = snapshotRows(
       cli,
@@ -25,7 +25,7 @@ describe('the view Snapshots', () => {
       NOW,
     );
     expect(rows.map(({ ref }) => ref)).toEqual([{ id: 'b' }, { id: 'a' }]);
-    expect(rows[1]?.description).toBe('1.0 KiB · node-1 · before lunch');
+    expect(rows[1]?.description).toBe('before lunch · 1.0 KiB · node-1');
     expect(rows[0]?.description).toBe('+1.0 KiB · node-1');
   });
 
@@ -44,6 +44,7 @@ describe('the view Snapshots', () => {
     expect(inside[0]).toMatchObject({ label: 'reference', icon: 'folder' });
     expect(inside.at(-1)).toMatchObject({
       label: 'minicluster.md',
+      file: 'minicluster.md',
       kind: 'file',
       ref: { snapshot: 'a', path: 'work/docs/minicluster.md' },
     });
