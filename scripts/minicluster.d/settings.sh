@@ -4,7 +4,7 @@
 # `up` stores its settings so that the other verbs agree with it.
 load_settings() {
     NODES=3 NET='' USERS="alice bob" LAPTOP_USER=root PAM=slurm DIRECT=0 SLURM_EXTRA='' FSX=directory JOB_TMPDIR=0
-    SLURM_PREFIX='' ACCOUNTING=0 SECOND_FACTOR=0
+    SLURM_PREFIX='' ACCOUNTING=0 SECOND_FACTOR=0 GPU_TYPES=''
     # shellcheck disable=SC1091 # written by save_settings, does not exist at lint time
     if [[ -f $STATE/settings ]]; then . "$STATE/settings"; fi
 }
@@ -14,6 +14,7 @@ read_settings_from_environment() {
     LAPTOP_USER=${MC_LAPTOP_USER:-root} PAM=${MC_PAM:-slurm} DIRECT=${MC_DIRECT:-0}
     SLURM_EXTRA=${MC_SLURM_EXTRA:-} FSX=${MC_FSX:-directory} JOB_TMPDIR=${MC_JOB_TMPDIR:-0}
     SLURM_PREFIX=${MC_SLURM_PREFIX:-} ACCOUNTING=${MC_ACCOUNTING:-0} SECOND_FACTOR=${MC_SECOND_FACTOR:-0}
+    GPU_TYPES=${MC_GPU_TYPES:-}
     [[ $NODES =~ ^[1-9][0-9]?$ ]] || die "MC_NODES=$NODES is not 1..99"
     [[ -z $NET ]] || is_range "$NET" || die "MC_NET=$NET is not two bytes like 10.77"
     [[ $PAM =~ ^(off|slurm|adopt)$ ]] || die "MC_PAM=$PAM is not off, slurm or adopt"
@@ -23,6 +24,7 @@ read_settings_from_environment() {
     [[ $JOB_TMPDIR =~ ^[01]$ ]] || die "MC_JOB_TMPDIR=$JOB_TMPDIR is not 0 or 1"
     [[ $ACCOUNTING =~ ^[01]$ ]] || die "MC_ACCOUNTING=$ACCOUNTING is not 0 or 1"
     [[ $SECOND_FACTOR =~ ^[01]$ ]] || die "MC_SECOND_FACTOR=$SECOND_FACTOR is not 0 or 1"
+    [[ $GPU_TYPES =~ ^[a-z0-9_\ ]*$ ]] || die "MC_GPU_TYPES=$GPU_TYPES is not a list of names like a100 l4"
     [[ $FSX =~ ^(directory|gluster)$ ]] || die "MC_FSX=$FSX is not directory or gluster"
     ! has_storage || is_real_root ||
         die "MC_FSX=gluster needs the machine's real root" "use sudo, or MC_FSX=directory"
@@ -53,7 +55,7 @@ check_user_names() {
 save_settings() {
     local v
     for v in NODES NET USERS LAPTOP_USER PAM DIRECT SLURM_EXTRA FSX JOB_TMPDIR SLURM_PREFIX \
-        ACCOUNTING SECOND_FACTOR; do
+        ACCOUNTING SECOND_FACTOR GPU_TYPES; do
         printf '%s=%q\n' "$v" "${!v}"
     done | write_file "$STATE/settings"
 }

@@ -4,13 +4,33 @@
 # node-1 has no GPU, unless it is the only node.
 gpu_nodes() { nodes | if ((NODES > 1)); then tail -n +2; else cat; fi; }
 
+# gpu_type NODE: of MC_GPU_TYPES, which the nodes with GPUs get in turn; nothing where none are named.
+gpu_type() {
+    local types turn
+    read -ra types <<<"$GPU_TYPES"
+    ((${#types[@]})) || return 0
+    turn=$(gpu_nodes | grep -nx "$1")
+    echo "${types[((${turn%%:*} - 1) % ${#types[@]})]}"
+}
+
+gres_lines() {
+    local h type
+    for h in $(gpu_nodes); do
+        type=$(gpu_type "$h")
+        echo "NodeName=$h Name=gpu ${type:+Type=$type }File=/dev/fakegpu[0-1]"
+    done
+}
+
 comma_list() { paste -sd,; }
 
 node_lines() {
-    local h gres
+    local h gres type
     for h in $(nodes); do
         gres=
-        if gpu_nodes | grep -qx "$h"; then gres=' Gres=gpu:2'; fi
+        if gpu_nodes | grep -qx "$h"; then
+            type=$(gpu_type "$h")
+            gres=" Gres=gpu:${type:+$type:}2"
+        fi
         echo "NodeName=$h NodeAddr=$(address_of "$h") CPUs=4 RealMemory=4000 TmpDisk=1000$gres State=UNKNOWN"
     done
 }
@@ -106,8 +126,7 @@ knows_cgroup_plugin() {
 # since somebody may have edited it (followed by `scontrol reconfigure`).
 write_slurm_files() {
     [[ ! -s $SHARED/slurm/slurm.conf ]] || return 0
-    echo "NodeName=$(gpu_nodes | comma_list) Name=gpu File=/dev/fakegpu[0-1]" |
-        write_file "$SHARED/slurm/gres.conf"
+    gres_lines | write_file "$SHARED/slurm/gres.conf"
     # slurmd looks for cgroups even when nothing uses them, and dies if it finds none
     # mounted; naming the version stops it from looking.
     if knows_cgroup_plugin; then echo "CgroupPlugin=cgroup/v1"; fi | write_file "$SHARED/slurm/cgroup.conf"

@@ -197,6 +197,24 @@ class TestFaults:
         )
 
 
+class TestGpuTypes:
+    def test_nodes_with_gpus_get_the_types_in_turn(self, small_minicluster: Minicluster) -> None:
+        cluster = replace(small_minicluster, settings={"MC_NODES": "3", "MC_GPU_TYPES": "a100 l4"})
+        cluster.run("up")
+        said = cluster.exec(
+            "login", "sinfo", "--Node", "--noheader", "--format=%N %G", "-p", "debug"
+        )
+        assert said.stdout.split() == (
+            ["node-1", "(null)", "node-2", "gpu:a100:2", "node-3", "gpu:l4:2"]
+        )
+
+    def test_what_is_no_list_of_names_is_refused(self, small_minicluster: Minicluster) -> None:
+        cluster = replace(small_minicluster, settings={"MC_GPU_TYPES": "a100;l4"})
+        refused = cluster.run("up", check=False)
+        assert refused.returncode != 0
+        assert "MC_GPU_TYPES" in refused.stderr
+
+
 class TestSideBySide:
     @pytest.fixture
     def others(self, tmp_path: Path) -> Iterator[list[Minicluster]]:
