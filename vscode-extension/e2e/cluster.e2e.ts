@@ -81,9 +81,9 @@ test('Set Up Cluster shows what changes, then does it', async () => {
   await workbench.toast('login is ready to use').waitFor({ timeout: 120_000 });
   await workbench.clearToasts();
   await workbench.command('View: Close All Editors');
+  await workbench.statusSays('no node');
   await workbench.command('Scratchflow: Show Nodes');
   await workbench.widenSideBar(50);
-  await workbench.statusSays('no node');
 });
 
 test('Cancel while pending withdraws the job at once', async () => {

@@ -1,7 +1,7 @@
 // What the dashboard shows, as plain data that the page draws. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { freeText } from '../format/nodeText';
+import { freeText, shareText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
 import { held, isHere, isSavedLate, savedAge, secondsLeft, type Picture } from '../state/state';
 import { servicesOf, type Service } from '../format/serviceText';
@@ -212,9 +212,9 @@ function cellOf(node: NodeRow): Cell {
   // What is scarcest decides whether there is room.
   const free = node.gpus > 0 ? Math.min(cpus, (node.gpus_free ?? 0) / node.gpus) : cpus;
   const isWarm = node.warm !== null;
-  const text = freeText(node);
+  const text = node.available ? shareText(node) : plain(node.state);
   const name = plain(node.name);
-  const label = `${name}: ${text}${isWarm ? ', warm' : ''}`;
+  const label = `${name}: ${freeText(node)}${isWarm ? ', warm' : ''}`;
   return { name, text, free, isAvailable: node.available, isWarm, label };
 }
 
@@ -226,7 +226,7 @@ function nodesText(nodes: readonly NodeRow[]): string {
 }
 
 function nodesLegend(nodes: readonly NodeRow[]): string {
-  const words = ['The fuller a box, the more is free there.'];
+  const words = ['The fuller a box, the more is free there; the first number says how much.'];
   if (nodes.some(({ available }) => !available)) words.push('Dashed: not available now.');
   if (nodes.some(({ warm }) => warm !== null))
     words.push('Warm: still holds a copy of your workspace.');

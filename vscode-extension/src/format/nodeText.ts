@@ -5,8 +5,12 @@ import { plain } from './words';
 
 /** `2/4 a100, 8/16 CPUs free`: short, for a narrow side bar. */
 export function freeText(node: NodeRow): string {
-  if (!node.available) return plain(node.state);
-  return [...gpuTexts(node), `${node.cpus_free}/${node.cpus} CPUs`].join(', ') + ' free';
+  return node.available ? `${shareText(node)} free` : plain(node.state);
+}
+
+/** `2/4 a100, 8/16 CPUs`: where it is plain that the first number is what is free. */
+export function shareText(node: NodeRow): string {
+  return [...gpuTexts(node), `${node.cpus_free}/${node.cpus} CPUs`].join(', ');
 }
 
 /** By type where Slurm knows them: one kind cannot stand in for another. */

@@ -68,7 +68,10 @@ export class Screen {
     return vscode.Disposable.from(this.bar, ...views, this.jobs.show(), this.panel);
   }
 
+  /** Whoever opens it wants to know what is free now. */
   showDashboard(): void {
+    const { picture } = this.store;
+    if (picture.status && !isHere(picture)) this.freshNodes().catch(() => undefined);
     this.panel.show();
   }
 

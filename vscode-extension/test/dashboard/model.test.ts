@@ -61,7 +61,7 @@ test('the timeline places snapshots by time and makes small ones visible', () =>
 test('the nodes’ strip shows how much is free', () => {
   const { cells, nodesText } = dashboard(all);
   expect(cells[0]).toMatchObject({
-    ...{ name: 'a', text: '4/16 CPUs free', free: 0.25, isWarm: true },
+    ...{ name: 'a', text: '4/16 CPUs', free: 0.25, isWarm: true },
   });
   expect(cells[1]).toMatchObject({ isAvailable: false });
   expect(nodesText).toBe('1 of 2 nodes with something free, 1 warm.');
@@ -74,7 +74,9 @@ test('legends explain what there is to see, and nothing else', () => {
   expect(shown.nodesLegend).toContain('Dashed: not available now.');
   const plainest = dashboard({ ...all, snapshots: all.snapshots.slice(0, 2), nodes: [node('a')] });
   expect(plainest.timeline.legend).not.toContain('Dashed');
-  expect(plainest.nodesLegend).toBe('The fuller a box, the more is free there.');
+  expect(plainest.nodesLegend).toBe(
+    'The fuller a box, the more is free there; the first number says how much.',
+  );
 });
 
 test('what is served is listed, without a token', () => {
