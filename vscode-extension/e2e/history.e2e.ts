@@ -4,11 +4,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { clockOf, shellOf, UNSAVED, WEEK } from './project';
 import { Server } from './server';
 import { Undo } from './undo';
-import { until } from './until';
+import { insist, until } from './until';
 import { Workbench } from './workbench';
 
 const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
@@ -52,6 +53,7 @@ const lines = (side: string, text: string) =>
 async function versions(): Promise<void> {
   await workbench.command('Scratchflow: Show File History');
   await workbench.quickInput.getByText('Versions of work/src/train.py').waitFor();
+  await workbench.toast('Looking for versions').waitFor({ state: 'detached' });
 }
 
 test('Show File History lists the versions of the current file by content, newest first', async () => {
@@ -98,6 +100,8 @@ test('marks beside the lines that differ from the last snapshot, only when wante
   expect(await marks.count()).toBe(0);
   server.writeSettings({ ...SETTINGS, 'scratchflow.gutterMarks': true });
   await workbench.load(work);
+  // The window may remember editors that were closed a moment ago.
+  await workbench.command('View: Close All Editors');
   await workbench.openFile(script);
   await marks.first().waitFor({ timeout: 60_000 });
   await workbench.page.locator('.dirty-diff-added').first().waitFor();
@@ -125,13 +129,24 @@ test('one version is restored, and what was there is kept', async () => {
   await workbench.clearToasts();
 });
 
+/** Uses the menu of a row; again when the view was drawn anew under it. */
+async function browse(snapshot: string): Promise<Workbench> {
+  const { page } = workbench;
+  let window: Page | undefined;
+  await insist(async () => {
+    await page.keyboard.press('Escape');
+    await workbench.row(snapshot).click({ button: 'right', timeout: 5_000 });
+    const opened = page.context().waitForEvent('page', { timeout: 15_000 });
+    const item = page.getByRole('menuitem', { name: 'Browse This Snapshot' });
+    [window] = await Promise.all([opened, item.click({ timeout: 5_000 })]);
+  });
+  if (!window) throw new Error('no window was opened');
+  return workbench.inWindow(window);
+}
+
 test('Browse This Snapshot opens it as a folder in another window, to read and not to write', async () => {
   await workbench.openSideBar();
-  const snapshot = workbench.row('submitted version');
-  await snapshot.click({ button: 'right' });
-  const opened = workbench.page.context().waitForEvent('page');
-  await workbench.page.getByRole('menuitem', { name: 'Browse This Snapshot' }).click();
-  const other = workbench.inWindow(await opened);
+  const other = await browse('submitted version');
   undo.later(() => other.page.close());
   await other.explorer('work').click();
   await other.explorer('src').click();
