@@ -1,13 +1,20 @@
 // What package.json promises to the editor, held against the code.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { VERBS } from '../src/cli/protocol';
 import { OFFERS } from '../src/verbs';
 
 interface Manifest {
   name: string;
+  icon: string;
+  homepage: string;
+  repository: { url: string };
+  bugs: { url: string };
+  categories: string[];
+  keywords: string[];
+  galleryBanner: { color: string; theme: string };
   extensionKind: string[];
   dependencies?: unknown;
   capabilities: { untrustedWorkspaces: { supported: boolean } };
@@ -90,4 +97,29 @@ test('a step of the walkthrough whose condition holds already is ticked when it 
 test('every page of the walkthrough is there', () => {
   const pages = walkthroughs.flatMap(({ steps }) => steps.map(({ media }) => media.markdown));
   expect(pages.filter((page) => !existsSync(join(root, page)))).toEqual([]);
+});
+
+test('what a marketplace shows is there', () => {
+  const { bugs, categories, galleryBanner, homepage, icon, keywords, repository } = manifest;
+  for (const url of [homepage, repository.url, bugs.url]) expect(url).toMatch(/^https:\/\//);
+  expect(categories).toContain('Machine Learning');
+  expect(keywords).toContain('slurm');
+  expect(galleryBanner).toMatchObject({ color: expect.stringMatching(/^#[\da-f]{6}$/) as string });
+  const png = readFileSync(join(root, icon));
+  expect(png.subarray(1, 4).toString()).toBe('PNG');
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([128, 128]);
+});
+
+test('every picture of the README and of the walkthrough is packed', () => {
+  const packed = readFileSync(join(root, '.vscodeignore'), 'utf8').split('\n');
+  expect(packed).toContain('!images/**');
+  const pages = walkthroughs.flatMap(({ steps }) => steps.map(({ media }) => media.markdown));
+  const pictures = ['README.md', ...pages].flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map((match) =>
+      join(dirname(page), match[1] ?? ''),
+    ),
+  );
+  expect(pictures.length).toBeGreaterThanOrEqual(6);
+  expect(pictures.filter((name) => !name.startsWith('images/'))).toEqual([]);
+  expect(pictures.filter((name) => !existsSync(join(root, name)))).toEqual([]);
 });
