@@ -106,7 +106,6 @@ test('Cancel while pending withdraws the job at once', async () => {
   await toast.waitFor();
   await workbench.statusSays('waiting for a node');
   await until('the job is in the queue', async () => (await cluster.jobs('alice')).length === 1);
-  await workbench.pictures('waiting');
   const pressedMs = Date.now();
   await workbench.press(toast, 'Cancel');
   await until('the job is gone', async () => (await cluster.jobs('alice')).length === 0);
@@ -188,7 +187,6 @@ test('Attach Tmux shows the session that holds the node, in a terminal', async (
   expect(sessions).toHaveLength(1);
   // The workbench has something to say about its keys in a terminal.
   await workbench.clearToasts();
-  await workbench.pictures('attach');
   await tmux('detach-client', '-s', `=${sessions[0]}`);
   await workbench.terminal.waitFor({ state: 'detached' });
   expect((await cluster.jobs('alice')).length).toBe(1);
@@ -212,21 +210,16 @@ test('the dashboard shows snapshots, nodes and the time left', async () => {
 });
 
 test('the dashboard can be read in every theme, also in high contrast', async () => {
-  for (const theme of ['hc', 'hc-light', ...workbench.themes] as const) {
+  for (const theme of ['hc', 'hc-light', 'dark', 'light'] as const) {
     await workbench.useTheme(theme);
     expect(await workbench.dashboard.locator('body').evaluate(hardToRead), theme).toEqual([]);
-    await workbench.picture(`overview-${theme}`);
   }
 });
 
 test('the status bar leads to a menu', async () => {
-  for (const theme of workbench.themes) {
-    await workbench.useTheme(theme);
-    await workbench.status.click();
-    await workbench.choice('Run Backup').waitFor();
-    await workbench.picture(`menu-${theme}`);
-    await workbench.page.keyboard.press('Escape');
-  }
+  await workbench.status.click();
+  await workbench.choice('Run Backup').waitFor();
+  await workbench.page.keyboard.press('Escape');
 });
 
 test('Move to Another Node brings the workspace along', async () => {

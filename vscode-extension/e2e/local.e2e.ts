@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
+import { WEEK } from './project';
 import { Server } from './server';
 import { Undo } from './undo';
 import { until } from './until';
@@ -18,7 +19,7 @@ let workbench: Workbench;
 
 beforeAll(async () => {
   undo.later(() => server.stop());
-  await server.start({});
+  await server.start({ files: WEEK[0]?.files ?? {} });
   workbench = await Workbench.open(server);
   undo.later(() => workbench.close());
 });
@@ -46,7 +47,9 @@ test('without the command line, one click installs it', async () => {
   await workbench.statusSays('scratchflow: install');
   await workbench.openSideBar();
   await workbench.sideBar.getByText('which is not installed yet').waitFor();
+  await workbench.openFile(join(server.folder, 'src/train.py'));
   await workbench.pictures('install');
+  await workbench.command('View: Close All Editors');
   await workbench.sideBar.getByRole('button', { name: 'Install scratchflow' }).click();
   await workbench.toast('scratchflow is installed').waitFor({ timeout: 180_000 });
   await workbench.statusSays('this machine · no backup yet');
@@ -137,7 +140,6 @@ test('the walkthrough leads through the first hour', async () => {
   await workbench.page.getByText('Take a compute node').first().waitFor();
   await workbench.tick('install', true).waitFor();
   await workbench.tick('setup', false).waitFor();
-  await workbench.pictures('walkthrough');
 });
 
 // Not right after the file came back: more than four notifications within a second stay in the bell.

@@ -194,6 +194,12 @@ export class Workbench {
     });
   }
 
+  /** Opens a view of the side bar that is closed, or closes it. */
+  async fold(title: string): Promise<void> {
+    await this.pane(title).locator('.pane-header').first().click();
+    await this.moveMouseAway();
+  }
+
   /** What a terminal shows. */
   get terminal(): Locator {
     return this.page.locator('.part.panel .xterm-rows');
@@ -275,7 +281,7 @@ export class Workbench {
   }
 
   /** To where nothing shows a hover, nor will when a list opens there. */
-  private async moveMouseAway(): Promise<void> {
+  async moveMouseAway(): Promise<void> {
     await this.page.mouse.move(1340, 500);
   }
 
