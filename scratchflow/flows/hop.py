@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -33,7 +33,7 @@ from scratchflow.model.errors.allocation import (
     AllocationWaiting,
     NodeFailed,
 )
-from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.hop import HopCutShort, HopUnfinished, NextNodeLost
 from scratchflow.model.errors.workspace import WorkspaceMissing
@@ -54,6 +54,7 @@ from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.run import SessionReady
 from scratchflow.model.results.status import JobsShown
 from scratchflow.model.text import restore_command
+from scratchflow.process.interrupted import Interrupted
 
 # Whoever goes on working on the old node meanwhile is caught up with a few times, then told.
 _CATCH_UPS = 4
@@ -158,6 +159,12 @@ def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
         if is_old_held and not is_new_held:
             raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
         raise
+    except Interrupted as interrupted:
+        both = (
+            f"Both nodes are held: `{move.old_node}` (job {move.old_job}) and `{held.node}` (job {held.job_id})."
+            " `scratchflow hop` finishes the move."
+        )
+        raise EndedBySignal(interrupted.signum, both) from interrupted
 
 
 def _still_held(move: _Move, held: NodeHeld) -> tuple[bool, bool]:
@@ -312,7 +319,14 @@ def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
 
 def _switch(move: _Move, held: NodeHeld) -> None:
     cluster = move.cluster
-    cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
+    try:
+        cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
+    except Interrupted:
+        # It begins with the note that commands go to the new node now: an alias to the old one would part the work.
+        if has_alias(cluster.settings):
+            with suppress(ScratchflowError):
+                point_at(cluster.settings, held, cluster.emit, cluster.caller.environment)
+        raise
     if has_alias(cluster.settings):
         move.say("trying the way there")
         point_at(cluster.settings, held, cluster.emit, cluster.caller.environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from scratchflow.model.errors.allocation import (
     AllocationPending,
     AllocationWaiting,
 )
-from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import NoSpace
@@ -28,6 +29,7 @@ from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster
 
 OLD, NEW = 53, 54
@@ -140,6 +142,44 @@ def test_a_next_job_that_slurm_forgot_is_told_with_the_one_that_still_holds_the_
     assert str(ENDED) in str(error)
     assert "job 53 still holds `node-2`" in str(error)
     assert "scratchflow hop" in error.shown_hint
+
+
+def test_ctrl_c_with_two_nodes_in_hand_names_both_and_the_way_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(flow, "_bring_over", interrupted)
+    with pytest.raises(EndedBySignal) as caught:
+        hop(monkeypatch, Cluster(left=[OLD, NEW]))
+    assert caught.value.exit_code == 128 + signal.SIGINT
+    assert str(caught.value) == (
+        "Cancelled. Both nodes are held: `node-2` (job 53) and `node-3` (job 54)."
+        " `scratchflow hop` finishes the move."
+    )
+
+
+def test_ctrl_c_while_commands_turn_to_the_new_node_lets_the_alias_follow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    led_to: list[NodeHeld] = []
+    monkeypatch.setattr(flow, "has_alias", lambda _: True)
+    monkeypatch.setattr(flow, "point_at", lambda _settings, held, *_: led_to.append(held))
+    cluster = SimpleNamespace(
+        settings=None,
+        emit=None,
+        caller=SimpleNamespace(environment={}),
+        on_login=interrupted,
+    )
+    held: Any = SimpleNamespace(job_id=NEW, node="node-3")
+    move = flow._Move(old_job=OLD, old_node="node-2", cluster=cluster)  # type: ignore[arg-type]  # it only tells
+    with pytest.raises(Interrupted):
+        flow._switch(move, held)
+    assert led_to == [held]
 
 
 @pytest.mark.parametrize(
