@@ -73,6 +73,6 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
         last = f"at {at(shown.last_time)}" if shown.last_time else "not yet"
         following = f"at {at(shown.next_time)}" if shown.next_time else "unknown"
         why = f" ({NEXT_WHY[shown.next_why]})" if shown.next_why in NEXT_WHY else ""
-        yield printable(f"last by itself {last}, next {following}{why}")
+        yield printable(f"last automatic snapshot {last}, next {following}{why}")
     if shown.last_error:
         yield f"last error: {printable(shown.last_error)}"

@@ -194,6 +194,11 @@ def _written(written: ProfileWritten) -> Iterator[str]:
     yield Whole(written.diff)
     if not written.dry_run:
         yield saved_line(written.path)
+        if written.new_workspace:
+            yield printable(
+                f"its workspace `{written.new_workspace}` is empty at first;"
+                f" `scratchflow -p {written.profile} create --from DIR` fills it"
+            )
         yield f"Next: scratchflow -p {written.profile} up"
 
 

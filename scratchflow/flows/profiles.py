@@ -119,9 +119,14 @@ def copy(
     place, _ = config_path(asked.config, environment)
     given = {**texts, **{key: value for key, value in values.items() if value}}
     chosen = {key for key, value in values.items() if value}
-    return _write(
-        place, name, _own(asked, environment, place, name, given, chosen), dry_run=dry_run
-    )
+    own = _own(asked, environment, place, name, given, chosen)
+    workspace = own.get(f"profiles.{name}.workspace", "")
+    is_new = workspace not in {
+        "",
+        texts.get("workspace", _profile(asked, environment, source).workspace),
+    }
+    written = _write(place, name, own, dry_run=dry_run)
+    return msgspec.structs.replace(written, new_workspace=workspace if is_new else "")
 
 
 def remove(

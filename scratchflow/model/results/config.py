@@ -117,6 +117,8 @@ class ProfileWritten(Result, frozen=True):
     changed: bool
     diff: str
     dry_run: bool = False
+    new_workspace: str = ""
+    """Of a copy: the workspace that it has for itself, which is empty at first."""
 
 
 class ProfileRemoved(Result, frozen=True):

@@ -139,7 +139,12 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
     said = machine.run("profiles", "copy", "uni", "b").stdout
     path = machine.data("config", "path")["path"]
-    assert said.endswith(f"✓ saved in `{path}`\nNext: scratchflow -p b up\n")
+    assert said.endswith(
+        f"✓ saved in `{path}`\nits workspace `work_b` is empty at first;"
+        " `scratchflow -p b create --from DIR` fills it\nNext: scratchflow -p b up\n"
+    )
+    shared = machine.run("profiles", "copy", "uni", "d", "--set", "workspace=work").stdout
+    assert "empty at first" not in shared
     for words in (["use", "b"], ["remove", "b", "--yes"]):
         assert machine.run("profiles", *words).stdout.endswith(f"✓ saved in `{path}`\n")
     assert "✓" not in machine.run("profiles", "copy", "uni", "c", "--dry-run").stdout

@@ -12,4 +12,4 @@ def test_the_last_backup_is_told_as_the_auto_backups_own() -> None:
     shown = AutobackupShown(enabled=True, every_s=1800, last_time=taken)
     lines = list(_shown(AutobackupStatus(node="node-1", autobackup=shown)))
     # A `backup` by hand may be younger.
-    assert f"last by itself at {at(taken)}, next unknown" in lines
+    assert f"last automatic snapshot at {at(taken)}, next unknown" in lines

@@ -1191,6 +1191,7 @@ export interface ProfileWritten {
   changed: boolean;
   diff: string;
   dry_run?: boolean;
+  new_workspace?: string;
 }
 
 /** `profiles list`. */
