@@ -312,7 +312,7 @@ def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> st
     following = following_words(autobackup.next_time, end_time, autobackup.next_why)
     if held is not None and held.job_id is not None and following != AT_THE_END:
         following += AND_AT_THE_END
-    of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
+    of = f", by the auto-backup of `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
     if held is not None and len(held.nodes) > 1:
         missing = ", ".join(autobackup.missing_on)
         of += f", not on {missing}" if missing else ", on every node"

@@ -331,7 +331,11 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
 def _debug_words(copy: SavedCopy) -> str:
     made = copy.saved.debug_copies
     named = ", ".join(f"`{one}`" for one in made[:_NAMED]) + (", …" if len(made) > _NAMED else "")
-    fate = "goes with the job" if copy.saved.goes_with_job else "stays there until you remove it"
+    fate = (
+        "goes with the job"
+        if copy.saved.goes_with_job
+        else "stays on its scratch; remove it when you have that node again"
+    )
     return f"what `jobs debug` made on `{copy.node}` is in no snapshot and {fate}: {named}"
 
 

@@ -247,7 +247,11 @@ def test_what_no_snapshot_holds_goes_with_the_job_where_scratch_does(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("goes", "fate"), [(False, "stays there until you remove it"), (True, "goes with the job")]
+    ("goes", "fate"),
+    [
+        (False, "stays on its scratch; remove it when you have that node again"),
+        (True, "goes with the job"),
+    ],
 )
 def test_what_jobs_debug_made_is_named(tmp_path: Path, goes: bool, fate: str) -> None:
     saved = NodeSaved(snapshot="last", debug_copies=["/s/debug/j-0"], goes_with_job=goes)

@@ -180,7 +180,7 @@ def test_with_set_workspace_the_auto_backup_that_saves_it_too_is_shown(held: Log
     held.settings = msgspec.structs.replace(held.settings, profile=profile)
     found = held.look().autobackup
     assert (found.enabled, found.of_workspace, found.next_time) == (True, "work", iso_time(1e9))
-    assert "every 30 min, with `work`" in "\n".join(shown(held.look()))
+    assert "every 30 min, by the auto-backup of `work`" in "\n".join(shown(held.look()))
     held.beat(others=[other(held, own_loop=True)], job_name="job")
     assert not held.look().autobackup.enabled, "its own one has ended, and nobody saves it now"
     held.beat(others=[other(held, store="/another/store")], job_name="job")
