@@ -320,6 +320,7 @@ def _with_earlier(task: TaskRecord, found: Collected) -> TaskRecord:
         task,
         earlier_files=task.earlier_files + found.files,
         earlier_bytes=task.earlier_bytes + found.bytes,
+        links_out=[*dict.fromkeys([*task.links_out, *found.links_out])],
     )
 
 

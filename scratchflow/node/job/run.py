@@ -143,8 +143,11 @@ class _Task:
                 collected_time=earlier.collected_time,
                 earlier_files=earlier.earlier_files,
                 earlier_bytes=earlier.earlier_bytes,
+                links_out=earlier.links_out,
                 removed=earlier.removed,
             )
+        # Of earlier runs: what is behind these was not saved, and will not be.
+        self._links_before = earlier.links_out if earlier else []
         # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
         self._is_saved = True
         # Whether it was to go on in another run, and could not.
@@ -294,6 +297,7 @@ class _Task:
             since_ns=begun_ns(self._target),
         )
         found = left.collect()
+        self._links_before = [*dict.fromkeys([*self._links_before, *found.links_out])]
         if self._was_here_last and not self._was_removed:
             self._count(found)
             self._note_present(left)
@@ -367,7 +371,7 @@ class _Task:
             collected_paths=list(found.paths),
             not_collected=list(found.failed),
             left_out=list(found.left_out),
-            links_out=list(found.links_out),
+            links_out=[*dict.fromkeys([*self._links_before, *found.links_out])],
             collected_time=self._now(),
         )
 

@@ -134,6 +134,18 @@ def test_what_earlier_runs_saved_counts_as_collected_from_the_start_of_the_next(
     assert told[-1] == ("ended", 1 + earlier, 4 + 4 * earlier, earlier)
 
 
+def test_links_out_that_earlier_runs_made_are_told_with_those_of_the_last(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "mkdir outputs; ln -s /usr outputs/run-$SLURM_RESTART_COUNT"
+    submitted(desk, "sh", "-c", script)
+    for restarts in "01":
+        monkeypatch.setenv("SLURM_RESTART_COUNT", restarts)
+        run(desk)
+    told = [line.partition(":")[0] for line in task_of(desk).links_out]
+    assert told == ["outputs/run-0", "outputs/run-1"]
+
+
 def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_elsewhere(
     desk: Desk,
 ) -> None:
