@@ -171,6 +171,7 @@ def test_coming_back_to_a_warm_node_writes_only_what_changed(
     assert (back["mode"], back["written_files"], back["files"]) == ("delta", 2, 200)
 
 
+@pytest.mark.slow
 def test_a_second_workspace_of_the_profile_comes_along(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

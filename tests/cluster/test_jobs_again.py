@@ -57,6 +57,7 @@ def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_ow
     assert job.id not in [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
 
 
+@pytest.mark.slow
 def test_what_is_given_up_on_a_node_goes_with_the_next_job_there_and_does_not_come_back(
     held: Laptop,
 ) -> None:

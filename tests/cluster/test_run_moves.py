@@ -33,6 +33,7 @@ def test_after_a_move_it_runs_on_the_new_node(laptop: Laptop) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"node-2\n", b"")
 
 
+@pytest.mark.slow
 def test_an_older_copy_that_an_earlier_job_left_is_warned_of_once(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
