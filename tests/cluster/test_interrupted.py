@@ -15,7 +15,7 @@ import pytest
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster, retry_until
 
-INTERRUPTS = int(os.environ.get("SCRATCHFLOW_INTERRUPTS", "6"))
+INTERRUPTS = int(os.environ.get("SCRATCHFLOW_INTERRUPTS", "4"))
 WITHDRAWN_WITHIN_S = 5
 """The promise for a request whose asker has gone."""
 

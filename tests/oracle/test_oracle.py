@@ -14,7 +14,7 @@ from tests.oracle.machine import Oracle, ProgramOracle
 from tests.oracle.mounting import enter_namespace, why_no_mounts
 
 BOUNDED = settings(
-    max_examples=int(os.environ.get("SCRATCHFLOW_ORACLE_EXAMPLES", "8")),
+    max_examples=int(os.environ.get("SCRATCHFLOW_ORACLE_EXAMPLES", "5")),
     stateful_step_count=30,
     deadline=None,
     database=None,
