@@ -58,7 +58,7 @@ def data(tmp_path: Path, *arguments: str) -> dict[str, Any]:
 
 def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None:
     would = run(tmp_path, "create", "--from", "laptop:project", "--dry-run")
-    assert " from `laptop:project`: 13 files, " in would.stdout
+    assert " with the contents of `laptop:project`: 13 files, " in would.stdout
     created = data(tmp_path, "create", "--from", "laptop:project")
     assert tree_digest(Path(created["path"])) == tree_digest(project)
     again = run(tmp_path, "create", "--from", "laptop:project")
