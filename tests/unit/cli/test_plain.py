@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from scratchflow.cli import naming
@@ -184,6 +184,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(sorted(FORMS)), st.lists(WORDS, max_size=2), st.lists(WORDS, max_size=5))
+@example("jobs", [], ["-p", "list"])
 def test_no_line_means_another_thing_than_with_the_parser(
     verb: str, before: list[str], after: list[str]
 ) -> None:
