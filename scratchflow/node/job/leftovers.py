@@ -88,17 +88,21 @@ def place_for_later(copy: Path, place: StoreDirectory, job: str, task: int, node
 def _own_place(copy: Path, wanted: Path) -> Path:
     """This directory, or the next that is free when another copy's files are there. It is noted in the copy.
 
-    Whoever looks at the same copy again, after something could not be saved, finds the same place.
+    Whoever looks at the same copy again, after something could not be saved, finds the same place. A scratch that is
+    full takes no note: then all is saved once more in another place, which is better than not at all.
     """
     note = copy / STATE_NAME / f"place-{wanted.name}"
-    try:
-        return wanted.with_name(os.fsdecode(note.read_bytes()))
-    except FileNotFoundError:
-        names = (wanted.name if number == 1 else f"{wanted.name}.{number}" for number in count(1))
-        free = next(name for name in names if not is_there(wanted.with_name(name)))
-    make_private_directories(note.parent)
-    replace_file(note, os.fsencode(free))
-    return wanted.with_name(free)
+    with suppress(OSError, ValueError):
+        return _numbered(wanted, int(note.read_bytes()))
+    number = next(number for number in count(1) if not is_there(_numbered(wanted, number)))
+    with suppress(OSError):
+        make_private_directories(note.parent)
+        replace_file(note, b"%d" % number)
+    return _numbered(wanted, number)
+
+
+def _numbered(place: Path, number: int) -> Path:
+    return place if number == 1 else place.with_name(f"{place.name}.{number}")
 
 
 def remove_copy(copy: Path) -> None:

@@ -260,6 +260,22 @@ def test_what_is_left_of_a_copy_goes_where_the_first_of_it_went(
     assert [one.name for one in outputs.parent.iterdir()] == [outputs.name]
 
 
+def test_a_scratch_that_takes_no_note_is_no_reason_not_to_save(
+    desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    elsewhere = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+    write_task(desk.place, JOB, elsewhere)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "replace_file", full)
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+
+
 def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next_job(
     desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
