@@ -138,7 +138,8 @@ async function browse(snapshot: string): Promise<Workbench> {
     await workbench.row(snapshot).click({ button: 'right', timeout: 5_000 });
     const opened = page.context().waitForEvent('page', { timeout: 15_000 });
     const item = page.getByRole('menuitem', { name: 'Browse This Snapshot' });
-    [window] = await Promise.all([opened, item.click({ timeout: 5_000 })]);
+    // In its first 100 ms, a menu does not listen when the button is let go.
+    [window] = await Promise.all([opened, item.click({ timeout: 5_000, delay: 200 })]);
   });
   if (!window) throw new Error('no window was opened');
   return workbench.inWindow(window);
