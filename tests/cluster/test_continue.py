@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -20,14 +21,22 @@ touch {mark}; while :; do sleep 0.1; done"""
 
 
 def begin_now(cluster: Minicluster, name: str) -> None:
-    """Slurm lets a job that was queued again wait for two minutes; its owner may say otherwise."""
+    """Slurm lets a job that was queued again wait for two minutes; its owner may say otherwise.
+
+    Said while Slurm still clears up after the run before, it is forgotten: so it is said until the job begins.
+    """
     state = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={name}"]
 
     def waits() -> bool:
         return cluster.exec("login", *state).stdout.strip() == "PENDING"
 
+    def has_begun() -> bool:
+        cluster.login("scontrol", "update", f"jobid={name}", "StartTime=now", check=False)
+        time.sleep(0.5)
+        return not waits()
+
     retry_until(waits, f"{name} waits")
-    cluster.login("scontrol", "update", f"jobid={name}", "StartTime=now")
+    retry_until(has_begun, f"{name} begins")
 
 
 def phases(job: Job, number: int = 0) -> tuple[Any, ...]:
