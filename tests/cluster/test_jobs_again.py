@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import retry_until
+from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.test_continue import begin_now
 from tests.cluster.test_jobs import shown
-from tests.cluster.test_submit import WORK, Job, on_node, submit
+from tests.cluster.test_submit import WORK, Job, marks, on_node, submit
 from tests.cluster.test_submit import held as held  # noqa: PLC0414 - a fixture
 
 
@@ -100,3 +101,57 @@ def test_every_node_of_a_job_with_several_has_the_files_and_what_each_makes_is_s
             lambda node=node: job.cluster.exec(node, "ls", "/scratch/alice/jobs").stdout == "",  # type: ignore[misc]
             "no copy is left",
         )
+
+
+# Makes a file that only this run has, and one that every run makes; the sixth run ends.
+RUNS = """\
+n=${{SLURM_RESTART_COUNT:-0}}; mkdir -p outputs; echo $n | tee outputs/run-$n outputs/each; touch {mark}-$n
+[ $n = 5 ] || while :; do sleep 0.1; done"""
+
+
+@pytest.mark.slow
+def test_what_each_of_three_crashes_left_on_a_node_is_saved_though_the_job_was_elsewhere_in_between(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    mark, _ = marks(minicluster, "three-crashes")
+    minicluster.exec("login", "sh", "-c", f"rm -f {mark}-*")
+    on_node(held, "rm -rf outputs")
+    on_second = "--sbatch=--nodelist=node-2"
+    job = submit(held, on_second, "--", "sh", "-c", RUNS.format(mark=mark))
+
+    def wait_for(run: int) -> None:
+        retry_until(minicluster.shared(f"{mark}-{run}").exists, f"run {run}")
+
+    def move(node: str) -> None:
+        update = ["scontrol", "update", f"jobid={job.number}", f"reqnodelist={node}"]
+
+        def waits_for_it() -> bool:
+            return minicluster.login(*update, check=False).returncode == 0
+
+        retry_until(waits_for_it, f"it waits for {node}", deadline_s=120)
+        begin_now(minicluster, job.number)
+
+    for run in (0, 2, 4):
+        if run > 0:
+            minicluster.login("scontrol", "requeue", job.number)
+            move("node-2")
+        wait_for(run)
+        minicluster.run("crash", "node-2")
+        minicluster.run("up")
+        move("node-3")
+        wait_for(run + 1)
+        submit(held, on_second, "--", "true").ended()  # another job saves what it finds there
+    retry_until(lambda: job.task()["phase"] == "ended", "the last run is over")
+
+    made = {
+        (int(file.name.removeprefix("run-")), int(file.with_name("each").read_text()))
+        for file in job.path.glob("outputs/*/outputs/run-*")
+    }
+    assert made == {(run, run) for run in range(6)}  # each in a directory without another's
+    assert {"0@node-2", "0@node-2.2", "0@node-2.3"} <= {
+        place.name for place in job.path.glob("outputs/*")
+    }
+    (told,) = held.data("jobs", "show", job.number)["job"]["tasks"]
+    assert (told["restarts"], told["collected_files"]) == (5, 12)
+    left = minicluster.exec("node-2", "ls", "-A", "/scratch/alice/jobs").stdout
+    assert left == ""
