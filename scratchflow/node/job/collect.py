@@ -20,20 +20,16 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.text import printable
+from scratchflow.node.job.copying import Stamp, content_bytes, copy_whole, stamp_of
 from scratchflow.workspace.workspace import STATE_NAME
 
 DEFAULT_PATTERN = "outputs"
 _NAMED = 1000
-_COPY_BYTES = 1 << 20
 _AT_ONCE = 8
 _NOTE = "collected"
 _BEFORE = "before"
 _HALF_S = 86400
 _FILE_CLOCK = 5  # CLOCK_REALTIME_COARSE, by which Linux notes when a file was changed; Python has no name for it
-
-Stamp = tuple[int, int, int, int, int]
-# A file that was written to so shortly before may be written to again without another time.
-_RACY_NS = 2 * 10**9
 
 
 class Collected(msgspec.Struct, frozen=True):
@@ -176,7 +172,7 @@ class Collector:
 
         def copy(path: str) -> Stamp | OSError:
             try:
-                return _copy(changed[path], self._place(path))
+                return copy_whole(changed[path], self._place(path))
             except OSError as error:
                 return error
 
@@ -219,8 +215,8 @@ class Collector:
             is_half = os.path.basename(path).startswith(TEMP_PREFIX)  # a killed run has left it
             if not is_half and (present is None or path in present):
                 _make_way(self._top, path)
-                _copy(self._target / path, self._top / path, durable=False)
-                self._saved[path] = _stamp(os.lstat(self._top / path))
+                copy_whole(self._target / path, self._top / path, durable=False)
+                self._saved[path] = stamp_of(os.lstat(self._top / path))
 
     def _found(self) -> Iterator[tuple[str, Stamp, Path]]:
         """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
@@ -244,7 +240,7 @@ class Collector:
                     self._left_out[name] = _NO_CONTENT.get(kind, "a device")
                 elif name not in seen:
                     seen.add(name)
-                    yield name, _stamp(found), Path(source)
+                    yield name, stamp_of(found), Path(source)
 
     def _with_links_followed(self, match: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
         for path in _files(match, self._note_closed):
@@ -344,7 +340,7 @@ def _is_equal(source: Path, saved: Path) -> bool:
             return os.readlink(source) == os.readlink(saved)
     except OSError:
         return False
-    return _stamp(one)[:2] == _stamp(other)[:2]
+    return stamp_of(one)[:2] == stamp_of(other)[:2]
 
 
 def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
@@ -354,7 +350,7 @@ def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
             _remove_if_old(path)
             continue
         with suppress(OSError):
-            yield os.path.relpath(path, target), (_content_bytes(os.lstat(path)), 0, 0, 0, 0)
+            yield os.path.relpath(path, target), (content_bytes(os.lstat(path)), 0, 0, 0, 0)
 
 
 class _Saved(msgspec.Struct, frozen=True):
@@ -394,15 +390,6 @@ def _write_note(
         note.write_bytes(msgspec.msgpack.encode(saved))
 
 
-def _content_bytes(found: os.stat_result) -> int:
-    """A link has no content of its own."""
-    return 0 if stat.S_ISLNK(found.st_mode) else found.st_size
-
-
-def _stamp(found: os.stat_result) -> Stamp:
-    return _content_bytes(found), found.st_mtime_ns, found.st_ino, found.st_mode, found.st_ctime_ns
-
-
 def _make_way(top: Path, path: str) -> None:
     """What is no directory where one is needed goes, also a link that leads out of the copy."""
     at, real_top = top, os.path.realpath(top)
@@ -414,40 +401,3 @@ def _make_way(top: Path, path: str) -> None:
     last = top / path
     if last.is_dir() and not last.is_symlink():
         remove_tree(last)
-
-
-def _copy(source: Path, target: Path, *, durable: bool = True) -> Stamp:
-    """Puts it there, whole; the stamp of what was copied. Its name is safe when the directory is written out, too."""
-    make_private_directories(target.parent)
-    temp = target.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}")
-    try:
-        stamp = _copy_to(source, temp, durable=durable)
-        os.replace(temp, target)
-    except BaseException:
-        temp.unlink(missing_ok=True)
-        raise
-    return stamp
-
-
-def _copy_to(source: Path, temp: Path, *, durable: bool) -> Stamp:
-    found = os.lstat(source)
-    if stat.S_ISLNK(found.st_mode):
-        os.symlink(os.readlink(source), temp)
-        return _stamp(found)
-    began_ns = time.time_ns()
-    with open(source, "rb", opener=_open) as reader, open(temp, "xb") as writer:
-        before = os.fstat(reader.fileno())
-        os.fchmod(writer.fileno(), 0o600 | (before.st_mode & stat.S_IXUSR))
-        while piece := reader.read(_COPY_BYTES):
-            writer.write(piece)
-        writer.flush()
-        os.utime(writer.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
-        if durable:
-            os.fsync(writer.fileno())
-    # The stamp from before: if it was written to meanwhile, the next look sees another one.
-    is_racy = before.st_ctime_ns > began_ns - _RACY_NS
-    return (*_stamp(before)[:-1], 0) if is_racy else _stamp(before)
-
-
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

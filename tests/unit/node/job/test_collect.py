@@ -375,7 +375,7 @@ def test_what_a_copy_has_saved_already_is_not_copied_again(
     if os.geteuid() == 0:
         pytest.skip("root reads every file")
     # As if everything had been written a while ago.
-    monkeypatch.setattr("scratchflow.node.job.collect._RACY_NS", -(10**12))
+    monkeypatch.setattr("scratchflow.node.job.copying._RACY_NS", -(10**12))
     collector = Collector(top, target, [])
     (top / "outputs/big").write_text("x" * 1000)
     (top / "outputs/changed").write_text("one")

@@ -243,7 +243,7 @@ def test_what_is_left_of_a_copy_goes_where_the_first_of_it_went(
     (left / "work/outputs/large").write_text("large")
     elsewhere = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
     write_task(desk.place, JOB, elsewhere)
-    real = collect._copy
+    real = collect.copy_whole
 
     def full(source: Path, *rest: Path) -> object:
         if source.name == "large":
@@ -251,7 +251,7 @@ def test_what_is_left_of_a_copy_goes_where_the_first_of_it_went(
         return real(source, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(collect, "_copy", full)
+        patch.setattr(collect, "copy_whole", full)
         sweep(desk)
     assert left.exists()
     sweep(desk)
