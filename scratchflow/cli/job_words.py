@@ -31,6 +31,7 @@ _HEADER = ["name", "job", "state", "submitted", "ran", "node", "last output"]
 # What goes first where the terminal is narrow; a name keeps so many columns.
 _DISPENSABLE = ("last output", "node", "submitted", "ran")
 _NAME = 12
+_LINE = 320
 _LISTED = 10
 _WIDEST = 40
 
@@ -184,15 +185,20 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         earlier = f", {one.earlier_files} of them by earlier runs" if one.earlier_files else ""
         yield f"             collected {counted(one.collected_files, 'file')} ({size}){earlier}"
     for line in one.not_collected[:_LISTED]:
-        yield f"             NOT collected: {printable(line)}"
+        yield f"             NOT collected: {_within(printable(line))}"
     if one.rest:
         yield f"             {printable(one.rest)}"
     for line in [*one.links_out[:_LISTED], *one.left_out[:_LISTED]]:
-        yield f"             left out: {printable(line)}"
+        yield f"             left out: {_within(printable(line))}"
     for line in one.removed[:_LISTED]:
         yield f"             removed {printable(line)}"
     if used := list(_used(one)):
         yield f"             {', '.join(used)}"
+
+
+def _within(line: str) -> str:
+    """A path may have 4,000 characters: its begin and its end, where the reason is, with `…` between."""
+    return line if len(line) <= _LINE else f"{line[: _LINE // 2]}…{line[-_LINE // 2 :]}"
 
 
 def _used(one: TaskShown) -> Iterator[str]:

@@ -125,15 +125,14 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unsaved_on(self) -> list[str]:
         """The nodes that may have something of it which is not in the store, if it is over."""
-        if self.code is None and self.phase != "running" and not self.not_collected:
-            nodes = self.left_on  # its command never ran
-        elif self.goes_with_job:
-            nodes = []
-        elif self.phase == "running":
+        nodes: list[str] = []
+        if self.phase == "running" and not self.goes_with_job:
             nodes = [self.node, *self.further_nodes]
-        else:
+        elif not self.goes_with_job:
             nodes = self._not_collected_on()
-        return [node for node in nodes if node not in self.saved_on]
+        return [
+            node for node in dict.fromkeys([*nodes, *self.left_on]) if node not in self.saved_on
+        ]
 
     @property
     def has_lost(self) -> bool:

@@ -155,3 +155,39 @@ def test_what_each_of_three_crashes_left_on_a_node_is_saved_though_the_job_was_e
     assert (told["restarts"], told["collected_files"]) == (5, 12)
     left = minicluster.exec("node-2", "ls", "-A", "/scratch/alice/jobs").stdout
     assert left == ""
+
+
+# Its first run makes much and waits; its second one ends.
+REBOOTED = """\
+n=${{SLURM_RESTART_COUNT:-0}}; mkdir -p outputs; echo $n > outputs/run-$n; ln -s /etc outputs/out-$n; touch {mark}-$0-$n
+[ $n = 1 ] || {{ for i in $(seq 300); do echo $i > outputs/many-$i; done; while :; do sleep 0.1; done; }}"""
+
+
+@pytest.mark.slow
+def test_all_tasks_of_an_array_run_again_when_their_node_has_rebooted(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    """They begin at the same moment, and each finds what the others have left."""
+    mark, _ = marks(minicluster, "rebooted")
+    minicluster.exec("login", "sh", "-c", f"rm -f {mark}-*")
+    on_node(held, "rm -rf outputs")
+    tasks = ["a", "b", "c", "d"]
+    asked = ["--grid", f"k={','.join(tasks)}", "--cpus", "1", "--mem", "100M"]
+    script = REBOOTED.format(mark=mark)
+    job = submit(held, *asked, "--sbatch=--nodelist=node-2", "--", "sh", "-c", script, "{k}")
+    for task in tasks:
+        retry_until(minicluster.shared(f"{mark}-{task}-0").exists, f"{task} runs")
+    minicluster.run("crash", "node-2")
+    minicluster.run("up")
+    for number in range(4):
+        begin_now(minicluster, f"{job.number}_{number}")
+    retry_until(
+        lambda: {job.task(number)["phase"] for number in range(4)} == {"ended"},
+        "all have run again",
+        deadline_s=120,
+    )
+    for number, told in enumerate(held.data("jobs", "show", job.number)["job"]["tasks"]):
+        assert (told["state"], told["code"], told["unsaved_on"]) == ("COMPLETED", 0, [])
+        made = {file.name: file for file in job.path.glob(f"outputs/{number}*/outputs/*")}
+        assert {"run-0", "run-1", "out-0", "out-1"} <= made.keys()
+        assert (told["collected_files"], len(told["links_out"])) == (len(made), 2)

@@ -114,7 +114,11 @@ def rest_of(own: TaskRecord | None) -> str:
         )
     if not own.unsaved_on:
         return ""
-    what = "what is not saved is still" if own.not_collected else "what it made last may still be"
+    what = "what it made last may still be"
+    if own.not_collected:
+        what = "what is not saved is still"
+    elif not {own.node, *own.further_nodes} & {*own.unsaved_on}:
+        what = "what an earlier run of it made last may still be"
     return f"{what} on {in_words(own.unsaved_on)}; {way_home(own)}"
 
 
@@ -123,7 +127,13 @@ def way_home(own: TaskRecord) -> str:
     nodes = own.unsaved_on
     where = "there" if len(nodes) == 1 else "on each of them"
     saves = f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
-    closed = [node for node in nodes if any(map(_is_closed, own.not_collected_of(node)))]
+    closed = _nodes_where(own, errno.EACCES)
+    too_long = _nodes_where(own, errno.ENAMETOOLONG)
+    if too_long:
+        return (
+            f"some of it has paths that are longer than the store takes: it is in `{own.directory}` on {in_words(too_long)};"
+            f" once it has shorter names there, {saves}"
+        )
     if not closed:
         return saves
     import shlex  # few jobs have such files
@@ -145,9 +155,15 @@ def goes_unsaved(nodes: Sequence[str]) -> str:
     )
 
 
-def _is_closed(line: str) -> bool:
-    """Whether what could not be saved was closed to its own user; a store that takes nothing says something else."""
-    return line.endswith(f": {os.strerror(errno.EACCES)}")
+def _nodes_where(own: TaskRecord, reason: int) -> list[str]:
+    """The nodes of its last run where something could not be saved for this reason; a store that takes nothing says another."""
+    ending = f": {os.strerror(reason)}"
+    return [
+        node
+        for node in own.unsaved_on
+        if node in {own.node, *own.further_nodes}
+        and any(line.endswith(ending) for line in own.not_collected_of(node))
+    ]
 
 
 def _submit_on(node: str, command: str) -> str:

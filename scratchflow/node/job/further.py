@@ -23,7 +23,6 @@ from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, parse_line
 from scratchflow.cluster.slurm.batch.further import further_argv, further_environment
-from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.events import Failure, Log, Summary
 from scratchflow.model.profile import to_plain
@@ -32,7 +31,14 @@ from scratchflow.model.results.jobs import FurtherEnded
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals
-from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy, remove_copy
+from scratchflow.node.job.leftovers import (
+    CopyMark,
+    begun_ns,
+    in_use,
+    mark_copy,
+    remove_copy,
+    taken_over,
+)
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
@@ -134,8 +140,9 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
         raise JobMissing(wanted=asked.job, detail="")
     copy = OwnCopy(Path(asked.target), record, asked.task)
     outputs = job_directory(place, asked.job).outputs(asked.task, here.node)
-    if is_there(copy.target):
-        _save_what_was_left(copy, outputs)
+    with taken_over(copy.target) as is_left:
+        if is_left:
+            _save_what_was_left(copy, outputs)
     restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
     keep_aside(outputs, max(restarts, 1))
     copy.restore(here, notify)

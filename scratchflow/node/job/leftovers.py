@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -17,7 +18,7 @@ import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.private import make_private_directories
-from scratchflow.disk.process_lock import lock_now
+from scratchflow.disk.process_lock import lock_now, try_lock
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
@@ -34,10 +35,14 @@ from scratchflow.store.jobs.records import (
     read_task,
     write_task,
 )
+from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest
 from scratchflow.workspace.workspace import STATE_NAME
 
 _MARK = "run.json"
 _REMOVED = ".removed-"
+_OTHERS_S = 600.0
+"""How long another job may take to save a copy that a run of this one has left."""
+_LOOK_S = 0.2
 _NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
 
 
@@ -108,11 +113,13 @@ def _numbered(place: Path, number: int) -> Path:
 def remove_copy(copy: Path) -> None:
     """Removes a copy of which all is saved: out of sight first, so that nobody takes what is left of it for results.
 
-    Processes that the job left behind may write into it meanwhile; the next job here removes the rest.
+    Processes that the job left behind may write into it meanwhile, and another job may find it and remove it, too:
+    the next job here removes the rest.
     """
     aside = copy.with_name(f"{_REMOVED}{copy.name}-{os.urandom(4).hex()}")
     os.rename(copy, aside)
-    remove_tree(aside)
+    with suppress(OSError):
+        remove_tree(aside)
 
 
 def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
@@ -130,12 +137,55 @@ def _read_mark(copy: Path) -> CopyMark | None:
 
 @contextmanager
 def in_use(copy: Path) -> Iterator[bool]:
-    """Marks a copy as used while inside; False when somebody else uses it. The mark goes with its process."""
+    """Marks a copy as used while inside; False when somebody else uses it, or has removed it meanwhile.
+
+    The mark goes with its process.
+    """
     descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        yield lock_now(descriptor)
+        yield lock_now(descriptor) and _is_still(copy, descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def taken_over(copy: Path, within_s: float = _OTHERS_S) -> Iterator[bool]:
+    """The same of a copy that an earlier run left, once whoever saves it now is through; False when it is gone then.
+
+    Another job that begins at the same moment may have found it first. TimeoutError when that one does not end.
+    """
+    descriptor = _take(copy, time.monotonic() + within_s)
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _take(copy: Path, until_s: float) -> int | None:
+    while True:
+        try:
+            descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None
+        try:
+            is_ours = try_lock(descriptor)
+        except OSError:  # no locks here: then nobody else saves it either
+            return descriptor
+        if is_ours and _is_still(copy, descriptor):
+            return descriptor
+        os.close(descriptor)
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"another process still uses `{copy}`")
+        time.sleep(_LOOK_S)
+
+
+def _is_still(copy: Path, descriptor: int) -> bool:
+    """Whether the directory that was opened still has this name."""
+    try:
+        return os.path.samestat(os.lstat(copy), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def save_leftovers(
@@ -201,44 +251,64 @@ def _save_with_record(
     is_over = task_record.phase == "ended" or (
         task_record.job_id is not None and here.is_job_over(task_record.job_id)
     )
-    # It may have been requeued meanwhile.
-    if not is_earlier and (not is_over or read_task(place, job, task) != task_record):
+    if not is_earlier and not is_over:
         return
     with in_use(copy) as is_ours:
         if not is_ours:
             return
-        is_further = here.node in task_record.further_nodes and not is_earlier
-        # What is in the task's own directory, the run that goes on elsewhere may replace.
-        where = job_directory(place, job).outputs(task, here.node if is_further else "")
-        if is_earlier:
-            where = place_for_earlier(copy, place, job, task, here.node)
-        work = copy / record.workspace
-        # What was saved at the task's end stays.
-        stays = not is_earlier and has_said_its_end(task_record)
-        found = Collector(
-            work,
-            where,
-            record.collect,
-            all_of_it=True,
-            beside=place_for_later(copy, place, job, task, here.node) if stays else None,
-            since_ns=begun_ns(copy),
-        ).collect()
-        # A task that runs again writes its record itself; of further nodes it counts what they said.
-        is_to_tell = is_over and read_task(place, job, task) == task_record
-        if found.failed:
-            if is_to_tell and not is_earlier:
-                counted = _counted(here, place, record, task_record)
-                known = counted if is_further else _named(counted, found)
-                write_task(place, job, _with_rest(known, here.node, found.failed))
+        # It may have been requeued meanwhile, and what is here may be the copy of the run that began then.
+        if is_earlier and not _is_of_earlier_run(copy, here, task_record):
             return
-        if is_to_tell:
-            saved = _counted(here, place, record, _without_rest(task_record, here.node))
-            if is_earlier:
-                saved = _with_earlier(saved, found)
-            elif not is_further:
-                saved = _named(saved, found)
-            write_task(place, job, saved)
-        remove_copy(copy)
+        if not is_earlier and read_task(place, job, task) != task_record:
+            return
+        _save_rest(here, place, copy, record, task_record, is_over=is_over)
+
+
+def _save_rest(
+    here: NodeContext,
+    place: StoreDirectory,
+    copy: Path,
+    record: JobRecord,
+    task_record: TaskRecord,
+    *,
+    is_over: bool,
+) -> None:
+    """Saves what nobody else uses, and removes it when all is saved."""
+    job, task = record.id, task_record.task
+    is_earlier = _is_of_earlier_run(copy, here, task_record)
+    is_further = here.node in task_record.further_nodes and not is_earlier
+    # What is in the task's own directory, the run that goes on elsewhere may replace.
+    where = job_directory(place, job).outputs(task, here.node if is_further else "")
+    if is_earlier:
+        where = place_for_earlier(copy, place, job, task, here.node)
+    # What was saved at the task's end stays.
+    stays = not is_earlier and has_said_its_end(task_record)
+    found = Collector(
+        copy / record.workspace,
+        where,
+        record.collect,
+        all_of_it=True,
+        beside=place_for_later(copy, place, job, task, here.node) if stays else None,
+        since_ns=begun_ns(copy),
+    ).collect()
+    # A task that runs again writes its record itself; of further nodes it counts what they said.
+    is_to_tell = is_over and read_task(place, job, task) == task_record
+    if found.failed:
+        if is_to_tell and not is_earlier:
+            counted = _counted(here, place, record, task_record)
+            known = counted if is_further else _named(counted, found)
+            write_task(place, job, _with_rest(known, here.node, found.failed))
+        return
+    if is_to_tell:
+        saved = _counted(here, place, record, _without_rest(task_record, here.node))
+        if is_earlier:
+            saved = _with_earlier(saved, found)
+        elif not is_further:
+            saved = _named(saved, found)
+        write_task(place, job, saved)
+    elif is_earlier:
+        note_saved_rest(place, job, task, SavedRest(here.node, list(found.links_out)))
+    remove_copy(copy)
 
 
 def _save_without_record(
@@ -261,7 +331,7 @@ def _save_without_record(
     if not is_it or number is None or not here.is_job_over(number):
         return None
     with in_use(copy) as is_ours:
-        if not is_ours:
+        if not is_ours or _read_mark(copy) != mark:
             return None
         where = job_directory(place, job)
         given_up = read_given_up(place, job, task, here.node)

@@ -15,7 +15,6 @@ from scratchflow.cluster.slurm.batch.further import further_nodes, is_on_several
 from scratchflow.cluster.slurm.batch.requeue import own_name, requeue, signal_steps
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
-from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.job import JobRecord, TaskRecord
@@ -43,6 +42,7 @@ from scratchflow.node.job.leftovers import (
     place_for_later,
     remove_copy,
     save_leftovers,
+    taken_over,
 )
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place
@@ -60,6 +60,7 @@ from scratchflow.store.jobs.records import (
     write_present,
     write_task,
 )
+from scratchflow.store.jobs.saved_rest import forget_saved_rests, read_saved_rests
 
 _OWN_SHARE = 0.6
 """Of the time between signal and time limit: this much is the command's, the rest is for saving and queueing again."""
@@ -264,9 +265,23 @@ class _Task:
         self._save_what_was_left()
         left_on = [node for node in self._said.left_on if node != self._here.node]
         self._said = msgspec.structs.replace(self._said, left_on=left_on)
+        self._take_over_notes()
         if not self._goes_on:
             keep_aside(self._outputs, self._earlier_run)
         self._count_earlier()
+
+    def _take_over_notes(self) -> None:
+        """What other jobs have saved of earlier runs, on other nodes: they leave the record to its task."""
+        notes = read_saved_rests(self._place, self._record.id, self.number)
+        saved_on = {saved.node for saved in notes.values()}
+        links = [line for saved in notes.values() for line in saved.links_out]
+        self._links_before = [*dict.fromkeys([*self._links_before, *links])]
+        if notes:
+            self._tell(
+                left_on=[node for node in self._said.left_on if node not in saved_on],
+                links_out=[*dict.fromkeys([*self._said.links_out, *links])],
+            )
+            forget_saved_rests(notes)
 
     def _count_earlier(self) -> None:
         """What lies in the store of earlier runs. The next job on a node may have saved some of it since."""
@@ -282,8 +297,11 @@ class _Task:
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
-        if not is_there(self._target):
-            return
+        with taken_over(self._target) as is_left:
+            if is_left:
+                self._save_copy()
+
+    def _save_copy(self) -> None:
         copy = (self._target, self._place, self._record.id, self.number, self._here.node)
         # What a later run has made on another node meanwhile is newer than this.
         where = self._outputs if self._was_here_last else place_for_earlier(*copy)
@@ -354,6 +372,7 @@ class _Task:
         found = collector.collect()
         if not self._said.further_nodes:  # those say themselves what they have saved
             with suppress(ScratchflowError, OSError):  # a count is no reason not to tell the rest
+                self._take_over_notes()
                 self._count_earlier()
         self._count(found)
         self._note_present(collector)

@@ -46,7 +46,9 @@ OWN = TaskRecord(task=0, job_id=7, node="a", further_nodes=["b"], phase="ended",
         ({"phase": "requeued"}, []),
         ({"phase": "restoring", "code": None}, []),
         ({"phase": "restoring", "code": None, "left_on": ["c"]}, ["c"]),
-        ({"left_on": ["c"]}, []),  # it has run again since
+        ({"left_on": ["c"]}, ["c"]),  # it has run again since, and what is there is its own
+        ({"left_on": ["c", "a"], "phase": "running", "saved_on": ["c"]}, ["a", "b"]),
+        ({"left_on": ["c"], "not_collected": ["x: full"], "goes_with_job": True}, ["c"]),
         ({"code": None, "error": "x", "not_collected": ["outputs/x: full"]}, ["a"]),
         ({"not_collected": ["outputs/x: full"]}, ["a"]),
         ({"not_collected": ["b: outputs/x: full"]}, ["b"]),

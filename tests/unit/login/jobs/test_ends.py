@@ -176,6 +176,23 @@ def test_of_what_cannot_be_read_it_is_told_how_that_changes() -> None:
     assert f"`{line}` changes that; then the next job there saves it" in words
 
 
+def test_what_an_earlier_run_left_is_told_as_that() -> None:
+    own = msgspec.structs.replace(OWN, left_on=["n9"])
+    way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n9 -- true`"
+    assert rest_of(own) == f"what an earlier run of it made last may still be on `n9`; {way}"
+    closed = msgspec.structs.replace(own, not_collected=["outputs/x: Permission denied"])
+    assert "on `n1`, and" in rest_of(closed)
+
+
+def test_a_path_that_no_job_can_save_is_not_promised_to_be_saved_by_the_next() -> None:
+    own = msgspec.structs.replace(
+        OWN, not_collected=["outputs/x: File name too long"], directory="/scratch/a/jobs/j-0"
+    )
+    words = rest_of(own)
+    assert "longer than the store takes: it is in `/scratch/a/jobs/j-0` on `n1`" in words
+    assert "once it has shorter names there, the next job there saves it" in words
+
+
 def test_of_several_nodes_only_the_one_with_closed_files_is_named_for_that() -> None:
     lines = ["outputs/x: No space left on device", "n2: outputs/y: Permission denied"]
     own = msgspec.structs.replace(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from scratchflow.disk.process_lock import lock_now
+from scratchflow.disk.trees import remove_tree
 from scratchflow.model.job import TaskRecord
-from scratchflow.node.job import collect
+from scratchflow.node.job import collect, copying
 from scratchflow.node.job import leftovers as module
 from scratchflow.node.job.leftovers import (
     CopyMark,
@@ -18,6 +23,7 @@ from scratchflow.node.job.leftovers import (
     mark_copy,
     remove_copy,
     save_leftovers,
+    taken_over,
 )
 from scratchflow.store.jobs.given_up import (
     GivenUp,
@@ -34,6 +40,7 @@ from scratchflow.store.jobs.records import (
     write_task,
 )
 from scratchflow.store.jobs.remove import outputs_of, remove_job
+from scratchflow.store.jobs.saved_rest import read_saved_rests
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
 
@@ -118,6 +125,8 @@ def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
     assert (told.phase, told.not_collected) == (phase, ["outputs/b: No space left on device"])
     counts = (told.collected_files, told.earlier_files)
     assert counts == ((3, 2) if phase == "ended" else (1, 0))
+    noted = [*read_saved_rests(desk.place, JOB, 0).values()]
+    assert [one.node for one in noted] == ([] if phase == "ended" else [desk.context.node])
 
 
 def test_the_copy_of_a_task_that_runs_on_another_node_is_left_alone(desk: Desk, left: Path) -> None:
@@ -243,7 +252,7 @@ def test_what_is_left_of_a_copy_goes_where_the_first_of_it_went(
     (left / "work/outputs/large").write_text("large")
     elsewhere = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
     write_task(desk.place, JOB, elsewhere)
-    real = collect.copy_whole
+    real = copying.copy_whole
 
     def full(source: Path, *rest: Path) -> object:
         if source.name == "large":
@@ -285,8 +294,7 @@ def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "remove_tree", written_to_meanwhile)
-        with pytest.raises(OSError, match="not empty"):
-            remove_copy(left)
+        remove_copy(left)
     assert not left.exists()
     assert len(list(left.parent.iterdir())) == 1
     sweep(desk)
@@ -434,3 +442,75 @@ def test_a_damaged_record_of_the_task_is_no_reason_to_leave_it_there(
     sweep(desk)
     assert (where.outputs(0) / "outputs/half").read_text() == "precious"
     assert (where.task(0).read_text(), left.exists()) == ("{", False)
+
+
+def test_a_copy_that_another_job_saves_is_waited_for(left: Path) -> None:
+    with ThreadPoolExecutor(1) as others:
+        with in_use(left) as is_saved_now:
+            assert is_saved_now
+            waiting = others.submit(lambda: enter(taken_over(left)))
+            time.sleep(0.3)
+            assert not waiting.done()
+            remove_copy(left)
+        assert waiting.result(timeout=10) is False
+    with taken_over(left) as is_left:
+        assert not is_left
+
+
+def enter(copy: AbstractContextManager[bool]) -> bool:
+    with copy as is_left:
+        return is_left
+
+
+def test_one_that_is_used_for_ever_is_told(left: Path) -> None:
+    with in_use(left), pytest.raises(TimeoutError, match="still uses"), taken_over(left, 0.1):
+        pass
+
+
+def test_where_there_are_no_locks_it_is_not_waited_for(
+    left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(_: int) -> bool:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(module, "try_lock", refuses)
+    with taken_over(left) as is_left:
+        assert is_left
+
+
+def test_a_copy_that_was_made_anew_before_it_was_locked_is_left_alone(
+    desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its task has begun again here, and does not use it yet: what is in it is no rest of an earlier run."""
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    write_task(desk.place, JOB, msgspec.structs.replace(told, node="elsewhere", restarts=1))
+    real = lock_now
+
+    def begins_again(descriptor: int) -> bool:
+        remove_copy(left)
+        (left / "work/outputs").mkdir(parents=True)
+        (left / "work/outputs/new").write_text("precious")
+        return real(descriptor)
+
+    monkeypatch.setattr("scratchflow.node.job.leftovers.lock_now", begins_again)
+    sweep(desk)
+    assert (left / "work/outputs/new").read_text() == "precious"
+    monkeypatch.setattr("scratchflow.node.job.leftovers.lock_now", real)
+    sweep(desk)  # nor is it later: it has no mark of an earlier run
+    assert (left / "work/outputs/new").read_text() == "precious"
+
+
+def test_two_that_remove_the_same_do_not_disturb_each_other(
+    left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = remove_tree
+
+    def removed_already(path: Path) -> None:
+        real(path)
+        real(path)
+
+    monkeypatch.setattr(module, "remove_tree", removed_already)
+    remove_copy(left)
+    assert not list(left.parent.iterdir())

@@ -33,6 +33,7 @@ from scratchflow.store.jobs.records import (
     write_task,
 )
 from scratchflow.store.jobs.remove import remove_job
+from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest, read_saved_rests
 from tests.unit.conftest import Desk
 
 JOB = "20261115T093000Z-3f2a9c"
@@ -464,6 +465,27 @@ def test_where_an_earlier_run_left_something_is_known_while_this_one_has_made_no
     with pytest.raises(JobNotStarted):
         run(desk)
     assert task_of(desk).unsaved_on == ["another"]
+
+
+def test_what_another_job_saves_meanwhile_of_an_earlier_run_is_taken_over(desk: Desk) -> None:
+    """Its links out of the copy are told, and its node is no longer named."""
+    crashed = TaskRecord(
+        task=0,
+        job_id=1,
+        node="n8",
+        phase="running",
+        start="",
+        left_on=["n9", "n7"],
+        links_out=["outputs/b: a link"],
+    )
+    submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x")
+    write_task(desk.place, JOB, crashed)
+    note_saved_rest(desk.place, JOB, 0, SavedRest("n9", ["outputs/a: a link"]))
+    note_saved_rest(desk.place, JOB, 0, SavedRest("n8"))
+    run(desk)
+    task = task_of(desk)
+    assert (task.unsaved_on, task.links_out) == (["n7"], ["outputs/b: a link", "outputs/a: a link"])
+    assert not read_saved_rests(desk.place, JOB, 0)
 
 
 def fail() -> JobRecord:
