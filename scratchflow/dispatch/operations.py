@@ -168,6 +168,7 @@ ON_LOGIN = {
     "server stop": OnLogin(requests.StopServers, "scratchflow.login.serving.stop:stop_servers"),
     "sync look": OnLogin(requests.SyncLook, "scratchflow.login.homes:look_at_home"),
     "sync count": OnLogin(requests.SyncCount, "scratchflow.login.homes:count_files"),
+    "sync note": OnLogin(requests.SyncNote, "scratchflow.login.sync_notes:note_again"),
     "submit": OnLogin(requests.Submit, "scratchflow.login.jobs.submit:submit"),
     "jobs": OnLogin(requests.ListJobs, "scratchflow.login.jobs.list:list_jobs"),
     "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),

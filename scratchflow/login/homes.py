@@ -24,6 +24,7 @@ from scratchflow.cluster.unison.command import (
 from scratchflow.cluster.unison.version import read_version
 from scratchflow.disk.private import make_private_directories
 from scratchflow.login.host import LoginHost
+from scratchflow.login.sync_notes import notes_directory, read_notes
 from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.model.errors.sync import SyncFolderRefused, UnisonMissing
 from scratchflow.model.requests import SyncCount, SyncLook
@@ -55,6 +56,7 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
         never=never,
         missing=[one for one in request.folders if not os.path.isdir(os.path.join(home, one))],
         line_breaks=_line_breaks(home, request, never),
+        again=read_notes(Path(home)),
     )
 
 
@@ -208,7 +210,7 @@ def _on_path(name: str, environment: Mapping[str, str]) -> str:
 
 def _home_id(home: Path) -> str:
     """Random, made once: the same on all hosts that share this home, and on no other."""
-    directory = home / ".local" / "share" / "scratchflow" / "sync"
+    directory = notes_directory(home)
     make_private_directories(directory)
     path = directory / "home-id"
     aside = directory / f"home-id.{secrets.token_hex(8)}"

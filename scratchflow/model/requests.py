@@ -484,6 +484,13 @@ class SyncCount(Arguments, frozen=True):
     within_s: float = 0.0
 
 
+class SyncNote(Arguments, frozen=True):
+    """`sync note`: which paths of the home the next sync with this profile reads in full."""
+
+    other: str
+    paths: tuple[str, ...] = ()
+
+
 class Submit(DryRun, frozen=True):
     """`submit`: a command, or a batch script in the workspace with its arguments, as a job of its own."""
 

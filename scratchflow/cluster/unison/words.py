@@ -58,6 +58,9 @@ _NO_REASON = "unison does not say why"
 NO_FILE = "unknown file type"
 """In the reason for a pipe, a socket or a device: these never sync."""
 
+UNSEEN = "fast update detection"
+"""In the reason for a file that is another than its size and time had said: reading it in full helps."""
+
 UNKNOWN_LINE = "unison plans something that scratchflow does not understand"
 
 TO_OTHER, TO_FIRST, NEWER, SKIP = b">\n", b"<\n", b"]\n", b"/\n"

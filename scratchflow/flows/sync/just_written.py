@@ -41,10 +41,10 @@ def just_written(
             ages += [] if seen.youngest_s is None else [seen.youngest_s]
     if not found:
         return None
-    return JustWritten(_in_few_words(sorted(found)), min(ages, default=0.0))
+    return JustWritten(in_few_words(sorted(found)), min(ages, default=0.0))
 
 
-def _in_few_words(paths: Sequence[bytes]) -> list[str]:
+def in_few_words(paths: Sequence[bytes]) -> list[str]:
     """These paths, or directories that hold them when there are many, or when a name is not UTF-8."""
     named = outermost([_readable(path) for path in paths])
     while sum(len(path.encode()) for path in named) > _MOST_BYTES:
@@ -52,7 +52,7 @@ def _in_few_words(paths: Sequence[bytes]) -> list[str]:
         if above == named:
             break
         named = above
-    return named or ["."]
+    return named or (["."] if paths else [])
 
 
 def _readable(path: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -13,6 +13,7 @@ from scratchflow.cluster.unison.command import (
     Homes,
     Rules,
     client_words,
+    outermost,
     server_words,
 )
 from scratchflow.cluster.unison.words import (
@@ -27,6 +28,7 @@ from scratchflow.cluster.unison.words import (
     TO_FIRST,
     TO_OTHER,
     UNKNOWN_LINE,
+    UNSEEN,
     YES,
     Change,
     Direction,
@@ -35,7 +37,12 @@ from scratchflow.cluster.unison.words import (
     inner_path,
 )
 from scratchflow.flows.sync.deletions import Count, files_going, is_many
-from scratchflow.flows.sync.just_written import SAME_SECOND_S, just_written
+from scratchflow.flows.sync.just_written import (
+    SAME_SECOND_S,
+    JustWritten,
+    in_few_words,
+    just_written,
+)
 from scratchflow.model.errors.sync import LOST_HOME, SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
 from scratchflow.model.results.sync import FilesCounted, PathProblem, PlannedChange, SyncedPair
@@ -48,6 +55,7 @@ SKIPPED = "sync.skipped"
 FAILED = "sync.failed_path"
 """A file that could not be synced, for a reason of its own."""
 UNREADABLE = "files.unreadable"
+RESTLESS = "it is written to all the time; the next sync reads it in full"
 PARTLY = "something in it could not be read"
 # How often what is being written is read again. What is written still later is found by the next sync.
 _TIMES_AGAIN = 2
@@ -69,6 +77,9 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     count_other: Count
     dry_run: bool = False
     allow_deletions: bool = False
+    # What was still being written at the end of the last sync, and how the same is noted of this one.
+    noted: Sequence[str] = ()
+    note: Callable[[Sequence[str]], None]
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,23 +95,59 @@ def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOC
     What was written while it looked, or just before, is read once more when its time can tell a change.
     """
     since_s = clock.monotonic()
-    done, moved = _once(pair, person, emit)
-    counts = (pair.count_first, pair.count_other)
+    done, ran = _once(pair, person, emit)
+    if pair.dry_run:
+        return done
+    is_noted = bool(pair.noted)
+    # What is noted may be of other folders than those of today.
+    folders = pair.rules.folders
+    wanted = _together(path for path in (*pair.noted, *ran.unseen) if _is_among(path, folders))
     for _ in range(_TIMES_AGAIN):
-        within_s = clock.monotonic() - since_s + SAME_SECOND_S
-        found = just_written(moved, counts, within_s) if moved and not pair.dry_run else None
-        if found is None:
+        found = _just_written(pair, ran, clock.monotonic() - since_s)
+        paths = _together([*wanted, *(found.paths if found else ())])
+        if not paths:
             break
-        clock.sleep(max(0.0, SAME_SECOND_S - found.age_s))
+        pair.note(paths)  # whatever ends it now, the next sync looks at them
+        is_noted = True
+        clock.sleep(max(0.0, SAME_SECOND_S - found.age_s) if found else 0.0)
         since_s = clock.monotonic()
-        rules = msgspec.structs.replace(pair.rules, read_again=found.paths)
-        again, moved = _once(msgspec.structs.replace(pair, rules=rules), person, emit)
-        done = _added(done, again)
-    return done
+        rules = msgspec.structs.replace(pair.rules, read_again=paths)
+        again, ran = _once(msgspec.structs.replace(pair, rules=rules), person, emit)
+        done, wanted = _added(done, again, paths), list(ran.unseen)
+    found = _just_written(pair, ran, clock.monotonic() - since_s)
+    restless = _together([*wanted, *(found.paths if found else ())])
+    if restless or is_noted:
+        pair.note(restless)
+    return _with_restless(done, restless, emit)
 
 
-def _added(done: SyncedPair, again: SyncedPair) -> SyncedPair:
-    """The same, with what came of looking at some paths again."""
+def _together(paths: Iterable[str]) -> list[str]:
+    """Each once, and none beneath another."""
+    found = list(paths)
+    return outermost(found) or (["."] if found else [])
+
+
+def _just_written(pair: Pair, ran: _Ran, took_s: float) -> JustWritten | None:
+    """Which of what it made equal was written while it did, or just before."""
+    if not ran.moved:
+        return None
+    return just_written(ran.moved, (pair.count_first, pair.count_other), took_s + SAME_SECOND_S)
+
+
+def _with_restless(done: SyncedPair, paths: Sequence[str], emit: Emit) -> SyncedPair:
+    """The same, with what nobody can call equal: it was written to all the time."""
+    known = {one.path for one in done.failed}
+    new = [printable(path) for path in paths if printable(path) not in known]
+    for path in new:
+        emit(Warned(code=FAILED, message=f"not synced for sure: {RESTLESS}", path=path))
+    failed = [*done.failed, *(PathProblem(path=path, reason=RESTLESS) for path in new)]
+    return msgspec.structs.replace(done, failed=failed, equal=done.equal and not failed)
+
+
+def _added(done: SyncedPair, again: SyncedPair, paths: Sequence[str]) -> SyncedPair:
+    """The same, with what came of looking at these paths again."""
+    looked = {printable(path) for path in paths}
+    failed = [one for one in done.failed if not _is_among(one.path, looked)]
     return msgspec.structs.replace(
         done,
         to_first=done.to_first + again.to_first,
@@ -109,12 +156,24 @@ def _added(done: SyncedPair, again: SyncedPair) -> SyncedPair:
         conflicts=list(dict.fromkeys([*done.conflicts, *again.conflicts])),
         same_contents=list(dict.fromkeys([*done.same_contents, *again.same_contents])),
         skipped=[*done.skipped, *(one for one in again.skipped if one not in done.skipped)],
-        failed=[*done.failed, *(one for one in again.failed if one not in done.failed)],
+        failed=[*failed, *(one for one in again.failed if one not in failed)],
     )
 
 
-def _once(pair: Pair, person: Person, emit: Emit) -> tuple[SyncedPair, list[bytes]]:
-    """One unison, and the paths that it made equal.
+def _is_among(path: str, places: Collection[str]) -> bool:
+    """Whether it is one of these, or lies beneath one."""
+    return any(place in {".", path} or path.startswith(f"{place}/") for place in places)
+
+
+class _Ran(msgspec.Struct, frozen=True):
+    """What one unison made equal, and what it left alone since it had taken it for unchanged."""
+
+    moved: Sequence[bytes]
+    unseen: Sequence[str]
+
+
+def _once(pair: Pair, person: Person, emit: Emit) -> tuple[SyncedPair, _Ran]:
+    """One unison, and what it looked at.
 
     A cut leaves unison's own locks behind. The far ends hold ours while it runs, in both homes, so nobody else has them.
     """
@@ -126,7 +185,8 @@ def _once(pair: Pair, person: Person, emit: Emit) -> tuple[SyncedPair, list[byte
         talk = _Talk(pair, person, emit)
         code = _run(pair, [*words, IGNORE_LOCKS], talk)
     synced = talk.outcome(code)
-    return synced, [one.path for one in talk.moved if one.direction in {"to_first", "to_other"}]
+    moved = [one.path for one in talk.moved if one.direction in {"to_first", "to_other"}]
+    return synced, _Ran(moved, in_few_words(talk.unseen))
 
 
 def _run(pair: Pair, words: Sequence[str], talk: _Talk) -> int:
@@ -188,6 +248,11 @@ class _Talk:
         """What was brought to a side, or would be."""
         reader = self._reader
         return [one for one in reader.changes.values() if one.path not in reader.failed]
+
+    @property
+    def unseen(self) -> list[bytes]:
+        """What unison found to be another file than its size and time had said."""
+        return sorted(path for path, why in self._reader.failed.items() if UNSEEN in why)
 
     def _left_behind(self) -> list[tuple[bytes, str]]:
         """What was not synced and is no conflict, with unison's reasons."""

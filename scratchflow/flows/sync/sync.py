@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import msgspec
 
@@ -26,8 +27,8 @@ from scratchflow.model.errors.sync import (
 )
 from scratchflow.model.events import Emit, Log, Status, Warned
 from scratchflow.model.profile import SyncOptions
-from scratchflow.model.requests import SyncCount, SyncLook
-from scratchflow.model.results.sync import FilesCounted, Synced, SyncedPair, SyncSide
+from scratchflow.model.requests import SyncCount, SyncLook, SyncNote
+from scratchflow.model.results.sync import FilesCounted, Synced, SyncedPair, SyncNoted, SyncSide
 from scratchflow.model.text import printable
 from scratchflow.process.far_words import quoted
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
@@ -66,6 +67,10 @@ class _Member(msgspec.Struct, frozen=True):
 
     def count(self, request: SyncCount) -> FilesCounted:
         return self.cluster.on_login("sync count", request, FilesCounted)
+
+    def note(self, other: str, paths: Sequence[str]) -> None:
+        """What the next sync with that profile is to read in full."""
+        self.cluster.on_login("sync note", SyncNote(other=other, paths=tuple(paths)), SyncNoted)
 
     @property
     def side(self) -> Side:
@@ -234,6 +239,8 @@ def _between(
         relay=Relay(first.side, other.side, caller.environment),
         count_first=first.count,
         count_other=other.count,
+        noted=first.seen.again.get(other.name, ()),
+        note=partial(first.note, other.name),
         dry_run=wanted.dry_run,
         allow_deletions=wanted.allow_deletions,
     )

@@ -45,6 +45,7 @@ RESULTS_BY_OP = {
     "sync": "sync:Synced",
     "sync look": "sync:SyncSide",
     "sync count": "sync:FilesCounted",
+    "sync note": "sync:SyncNoted",
     "submit": "jobs:Submitted",
     "freeze": "jobs:Frozen",
     "job run": "jobs:JobRan",

@@ -19,6 +19,8 @@ class SyncSide(Result, frozen=True):
     """Those of the folders that are not there."""
     line_breaks: int = 0
     """Names with a line break in the folders; what has one is never synced."""
+    again: dict[str, list[str]] = {}
+    """What was still being written at the end of the last sync, by the other side's profile."""
 
 
 class FilesCounted(Result, frozen=True):
@@ -30,6 +32,12 @@ class FilesCounted(Result, frozen=True):
     """The places in the request of those paths where a file was written just now."""
     youngest_s: float | None = None
     """How long ago the last of these was written."""
+
+
+class SyncNoted(Result, frozen=True):
+    """`sync note`: how many paths are noted."""
+
+    paths: int
 
 
 class PathProblem(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,6 +84,7 @@ export interface Results {
   "sync": Synced;
   "sync look": SyncSide;
   "sync count": FilesCounted;
+  "sync note": SyncNoted;
   "submit": Submitted;
   "freeze": Frozen;
   "job run": JobRan;
@@ -1762,6 +1763,11 @@ export interface Surveyed {
   accounts?: Array<string>;
 }
 
+/** `sync note`: how many paths are noted. */
+export interface SyncNoted {
+  paths: number;
+}
+
 /** `sync look`: one home, and the unison of its login host. */
 export interface SyncSide {
   host: string;
@@ -1772,6 +1778,7 @@ export interface SyncSide {
   never?: Array<string>;
   missing?: Array<string>;
   line_breaks?: number;
+  again?: Record<string, Array<string>>;
 }
 
 /** `sync`: the star around the first profile. */

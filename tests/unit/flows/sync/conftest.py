@@ -31,6 +31,8 @@ class TwoHomes:
         """What the far end in `aws` is started with, like `ssh` elsewhere."""
         self.looks_again = False
         """Whether what was written just now is read again, which takes seconds."""
+        self.noted: list[str] = []
+        """What the next sync is to read in full."""
 
     def pair(self, **changes: object) -> Pair:
         rules = Rules(folders=["p"], leave_out=[".ssh", ".cache"], keep_versions=3)
@@ -45,6 +47,8 @@ class TwoHomes:
             relay=Relay(self._side("uni", []), self._side("aws", self.carrier), os.environ),
             count_first=self._counting(self.uni),
             count_other=self._counting(self.aws),
+            noted=self.noted,
+            note=self._note,
         )
         return msgspec.structs.replace(pair, **changes)
 
@@ -61,6 +65,9 @@ class TwoHomes:
             return count_in(home, request)
 
         return count
+
+    def _note(self, paths: Sequence[str]) -> None:
+        self.noted = list(paths)
 
     def _side(self, name: str, carrier: Sequence[str]) -> Side:
         home = {"uni": self.uni, "aws": self.aws}[name]

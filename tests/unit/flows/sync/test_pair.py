@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from scratchflow.cluster.unison.words import Change
-from scratchflow.flows.sync.pair import Person
+from scratchflow.flows.sync.pair import RESTLESS, Person
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.sync import SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Item, Progress, Warned
@@ -402,3 +403,66 @@ class Counted:
     def run(self, *words: object) -> int:
         self.runs += 1
         return self._relay.run(*words)  # type: ignore[arg-type]  # passed on
+
+
+class Restless:
+    """Writes the file again, with the same size and within the same second, each time after it was synced."""
+
+    def __init__(self, homes: TwoHomes, times: int) -> None:
+        self._homes, self._left = homes, times
+        self._real = homes.pair().count_first
+        self.file = homes.uni / "p/race"
+
+    def __call__(self, request: SyncCount) -> FilesCounted:
+        if request.written and self._left:
+            self._left -= 1
+            before = self.file.stat()
+            self.file.write_text(f"1{self._left}")
+            os.utime(self.file, ns=(before.st_atime_ns, before.st_mtime_ns))
+            now = time.time()
+            os.utime(self.file, (now, now))
+        return self._real(request)
+
+
+def test_what_is_written_all_the_time_is_never_called_equal_and_the_next_sync_reads_it(
+    equal: TwoHomes,
+) -> None:
+    equal.looks_again = True
+    written(equal.uni, {"p/race": "19", "p/calm": "x"})
+    done = equal.sync(count_first=Restless(equal, times=3))
+    assert [(one.path, one.reason) for one in done.failed] == [("p/race", RESTLESS)]
+    assert not done.equal
+    assert equal.noted == ["p/race"]
+    # The last write may have the time of the one before: what unison alone would call equal.
+    seen = (equal.aws / "p/race").stat()
+    os.utime(equal.uni / "p/race", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    equal.looks_again = False
+    equal.sync()
+    assert (equal.aws / "p/race").read_text() == (equal.uni / "p/race").read_text() == "10"
+    assert equal.noted == []
+    assert equal.sync().equal
+
+
+def test_what_is_noted_of_folders_that_are_not_synced_any_more_is_left_alone(
+    equal: TwoHomes,
+) -> None:
+    written(equal.uni, {"other/secret": "x"})
+    equal.noted = ["other", "other/secret", "."]
+    assert equal.sync().equal
+    assert not (equal.aws / "other").exists()
+    assert equal.noted == []
+
+
+def test_a_file_that_unison_took_for_unchanged_is_read_in_full_at_once(equal: TwoHomes) -> None:
+    """Its size and time are those that unison knows; it looks closer only when it is to bring it over."""
+    written(equal.uni, {"p/one": "old"})
+    equal.sync()
+    file = equal.uni / "p/one"
+    before = file.stat()
+    file.write_text("new")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    file.chmod(0o700)
+    written(equal.aws, {"p/one": "theirs"})
+    done = equal.sync(Person(decide=lambda *_: "first"))
+    assert done.failed == []
+    assert (equal.aws / "p/one").read_text() == "new"
