@@ -35,7 +35,7 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
         frozen = _frozen(cluster, dry_run=asked.dry_run) if has_talked else None
         if frozen is not None:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
-        what = " ".join(asked.command) or asked.script
+        what = asked.name or " ".join(asked.command) or asked.script
         with _saying_what_is_in_doubt(what, dry_run=asked.dry_run, has_talked=has_talked):
             done = cluster.on_login("submit", asked, Submitted)
     return msgspec.structs.replace(done, is_current=frozen is not None)

@@ -29,7 +29,7 @@ class JobInDoubt(ScratchflowError):
     code = "job.in_doubt"
     exit_code = 20
     message = "whether Slurm has job `{job}` is not known: {reason}"
-    hint = "`scratchflow jobs` finds out; submit again only when it says `NOT_SUBMITTED`, or there may be two"
+    hint = "in a minute `scratchflow jobs` tells: submit again only when it lists no such job, or says `NOT_SUBMITTED` of it, or there may be two"
 
 
 class JobsPartlySubmitted(ScratchflowError):

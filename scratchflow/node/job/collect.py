@@ -99,9 +99,19 @@ class Collector:
         _write_note(note, self._top, found)
         return found
 
-    def collect(self) -> Collected:
-        """Copies what is new or changed since the last time."""
-        failed = self._copy_all(self._changed())
+    def collect(self, *, is_last: bool = False) -> Collected:
+        """Copies what is new or changed since the last time; OSError when the store is away.
+
+        The last time it is also looked whether all that was saved is there: a store that was away for a while may have
+        had another directory in its place.
+        """
+        failed = self._copy_there(self._changed())
+        if is_last and (missing := self._missing()):
+            for path in missing:
+                del self._saved[path]
+            failed |= self._copy_there(self._changed())
+            lost = (path for path in missing if path not in self._saved and path not in failed)
+            failed |= dict.fromkeys(lost, "it is not in the store any more, nor in the job's copy")
         failed |= {
             path: reason
             for path, reason in sorted(self._closed.items())
@@ -161,6 +171,37 @@ class Collector:
         """Whether what was saved for good has this name, or is a link where this needs a directory."""
         above = self._kept & _above([path])
         return path in self._kept or any((self._target / one).is_symlink() for one in above)
+
+    def _copy_there(self, changed: dict[str, Path]) -> dict[str, str]:
+        """Copies them into the directory of the job, which is there already, and still is afterwards.
+
+        Where the store's file system is away, its mount point may take files: whatever was copied there is not saved.
+        """
+        if not changed:
+            return {}
+        anchor, saved = self._target.parent.parent, dict(self._saved)
+        before = os.stat(anchor)
+        failed = self._copy_all(changed)
+        try:
+            is_same = os.path.samestat(before, os.stat(anchor))
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            self._saved = saved
+            raise OSError(f"the store went away: `{anchor}` is another directory now")
+        return failed
+
+    def _missing(self) -> list[str]:
+        """What was saved, and is not in the store with the length that it had."""
+        missing = []
+        for path, stamp in self._saved.items():
+            try:
+                is_there = content_bytes(os.lstat(self._target / path)) == stamp[0]
+            except (FileNotFoundError, NotADirectoryError):
+                is_there = False
+            if not is_there:
+                missing.append(path)
+        return missing
 
     def _copy_all(self, changed: dict[str, Path]) -> dict[str, str]:
         """Copies many at once: each waits for the store's disk until it is safe there. What failed, and why."""

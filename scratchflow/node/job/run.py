@@ -194,7 +194,7 @@ class _Task:
                 with suppress(ScratchflowError, OSError):
                     self._tell(code=code)
                 # Whatever comes now: what was made is saved first.
-                self._collect(collector)
+                self._collect(collector, is_last=True)
                 self._is_saved = not self._said.not_collected
                 self._add(further.end())
                 if code == _BY_SIGTERM and not signals.warned:
@@ -368,8 +368,8 @@ class _Task:
         with suppress(ScratchflowError, OSError):
             self._collect(collector)
 
-    def _collect(self, collector: Collector) -> None:
-        found = collector.collect()
+    def _collect(self, collector: Collector, *, is_last: bool = False) -> None:
+        found = collector.collect(is_last=is_last)
         if not self._said.further_nodes:  # those say themselves what they have saved
             with suppress(ScratchflowError, OSError):  # a count is no reason not to tell the rest
                 self._take_over_notes()

@@ -24,6 +24,7 @@ from scratchflow.model.requests import (
 )
 
 SAMPLES: dict[str, Any] = {
+    "other": "aws",
     "argv": ("sh", "-c", "true"),
     "older": "a",
     "snapshot": "a",

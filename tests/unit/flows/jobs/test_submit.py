@@ -42,6 +42,8 @@ def test_a_connection_that_is_lost_meanwhile_leaves_the_job_in_doubt(
     cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
     with pytest.raises(JobInDoubt, match=r"`python train\.py` is not known: no connection"):
         submit(cluster.caller, cluster.emit, Submit(command=("python", "train.py")))
+    with pytest.raises(JobInDoubt, match="`night` is not known"):
+        submit(cluster.caller, cluster.emit, Submit(command=("x",), name="night"))
     with pytest.raises(JobInDoubt, match="`41` is not known"):
         rerun_current(cluster.caller, cluster.emit, RerunJob(wanted="41"))
     with pytest.raises(ConnectionLost):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.node.job.collect import Collector, beneath_workspace
+from scratchflow.node.job.copying import copy_whole
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def top(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
+    (tmp_path / "store").mkdir()  # the directory of the job, which submit makes
     return tmp_path / "store/outputs/0"
 
 
@@ -472,3 +474,66 @@ def test_what_could_not_be_saved_then_takes_its_place_later(top: Path, target: P
     assert (target / "outputs/a").read_text() == "at the end"
     assert (target / "outputs/b").read_text() == "early"
     assert (beside / "outputs/b").read_text() == "afterwards"
+
+
+def test_where_the_store_is_away_its_mount_point_gets_nothing(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    store = target.parent.parent
+    store.rename(store.with_name("elsewhere"))
+    (top / "outputs/new").write_text("made")
+    with pytest.raises(OSError, match="No such file"):
+        collector.collect()
+    assert not store.exists()
+    store.with_name("elsewhere").rename(store)
+    assert collector.collect().files == 1
+
+
+def test_what_was_copied_while_the_store_went_away_is_not_saved(
+    top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = Collector(top, target, [])
+    store = target.parent.parent
+    (top / "outputs/new").write_text("made")
+
+    def goes_away(source: Path, place: Path) -> object:
+        store.rename(store.with_name("elsewhere"))
+        return copy_whole(source, place)  # its mount point takes files, too
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scratchflow.node.job.collect.copy_whole", goes_away)
+        with pytest.raises(OSError, match="went away"):
+            collector.collect()
+    store.rename(store.with_name("mount-point"))
+    store.with_name("elsewhere").rename(store)
+    assert collector.collect().paths == ("outputs/new",)
+    assert (target / "outputs/new").read_text() == "made"
+
+
+def test_at_the_end_what_counts_as_saved_is_there(
+    top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store may have been away and come back between two looks."""
+    monkeypatch.setattr("scratchflow.node.job.copying._RACY_NS", -(10**12))
+    collector = Collector(top, target, [])
+    for name in ("gone", "cut", "stays"):
+        (top / "outputs" / name).write_text("made")
+    collector.collect()
+    (target / "outputs/gone").unlink()
+    (target / "outputs/cut").write_text("m")
+    assert collector.collect().files == 3
+    assert not (target / "outputs/gone").exists()
+    assert collector.collect(is_last=True).files == 3
+    assert {file.read_text() for file in target.glob("outputs/*")} == {"made"}
+
+
+def test_what_is_neither_in_the_store_nor_in_the_copy_any_more_is_told(
+    top: Path, target: Path
+) -> None:
+    collector = Collector(top, target, [])
+    (top / "outputs/new").write_text("made")
+    collector.collect()
+    (target / "outputs/new").unlink()
+    (top / "outputs/new").unlink()
+    found = collector.collect(is_last=True)
+    assert found.files == 0
+    assert found.failed == ("outputs/new: it is not in the store any more, nor in the job's copy",)

@@ -444,7 +444,7 @@ def test_an_end_that_kept_it_from_saving_is_noted_as_something_not_saved(
 ) -> None:
     submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x")
 
-    def fails(_: Collector) -> Collected:
+    def fails(_: Collector, **__: object) -> Collected:
         raise OSError("Stale file handle")
 
     monkeypatch.setattr(Collector, "collect", fails)
