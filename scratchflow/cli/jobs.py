@@ -18,7 +18,7 @@ from scratchflow.cli.job_words import (
     removal_in_words,
 )
 from scratchflow.cli.node_request import ResourceCommand, resource_flags, slurm_table
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
+from scratchflow.cli.options import DRY_RUN, ListingGroup, VerbCommand, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_host, on_login
 from scratchflow.cli.restore_call import restored_code
@@ -56,27 +56,8 @@ JOB = typer.Argument(
 T = TypeVar("T", JobInspected, JobsCompared)
 
 
-class JobsGroup(VerbGroup):
+class JobsGroup(ListingGroup):
     """`jobs` alone lists them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        wants_help = bool({"--help", "-h"} & set(args))
-        is_list = not args or (args[0].startswith("-") and not self._names_a_verb(ctx, args))
-        if is_list and not wants_help and not ctx.resilient_parsing:
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-    def _names_a_verb(self, ctx: Any, args: list[str]) -> bool:
-        """Whether one of the words is a verb, and no option's value: a profile may be called `list`."""
-        parameters = [*self.get_params(ctx), *self.commands["list"].get_params(ctx)]
-        with_value = {
-            name for one in parameters if not getattr(one, "is_flag", False) for name in one.opts
-        }
-        before = ["", *args]
-        return any(
-            word in self.commands and previous not in with_value
-            for previous, word in zip(before, args, strict=False)
-        )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """`jobs logs 20` and `jobs 20`: what does that."""

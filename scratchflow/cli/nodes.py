@@ -8,10 +8,10 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.tables import aligned
-from scratchflow.model.ages import shown_id
+from scratchflow.model.ages import shown_id, time_left
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
+from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown, PartitionShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.report.output import terminal_width
@@ -65,6 +65,8 @@ def _shown(shown: NodesShown) -> Iterator[str]:
         yield f"{mark} {line}"
     if shown.partition:
         yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"
+    if shown.partitions:
+        yield f"longest time: {', '.join(map(_limit, shown.partitions))}"
     if any(gpu.type for gpu in shown.gpu_types):
         yield f"GPUs free: {', '.join(map(_gpu_type, shown.gpu_types))}; `--gpus TYPE:N` asks for a type"
     if any(node.warm for node in shown.nodes):
@@ -77,6 +79,11 @@ def _row(node: NodeRow, *, is_held: bool) -> list[str]:
     warm = shown_id(node.warm) if node.warm else "-"
     state = f"{printable(node.state)}{', yours' if is_held else ''}"
     return [printable(node.name), state, cpus, memory, _gpus(node), warm]
+
+
+def _limit(one: PartitionShown) -> str:
+    limit = "no limit" if one.max_time_s is None else time_left(one.max_time_s)
+    return f"{limit} in `{printable(one.name)}`"
 
 
 def _gpu_type(gpu: GpuTypeShown) -> str:

@@ -132,6 +132,29 @@ class VerbGroup(GlobalOptions, TyperGroup):
         return None
 
 
+class ListingGroup(VerbGroup):
+    """One whose verb `list` is meant when none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        wants_help = bool({"--help", "-h"} & set(args))
+        is_list = not args or (args[0].startswith("-") and not self._names_a_verb(ctx, args))
+        if is_list and not wants_help and not ctx.resilient_parsing:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+    def _names_a_verb(self, ctx: Any, args: list[str]) -> bool:
+        """Whether one of the words is a verb, and no option's value: a profile may be called `list`."""
+        parameters = [*self.get_params(ctx), *self.commands["list"].get_params(ctx)]
+        with_value = {
+            name for one in parameters if not getattr(one, "is_flag", False) for name in one.opts
+        }
+        before = ["", *args]
+        return any(
+            word in self.commands and previous not in with_value
+            for previous, word in zip(before, args, strict=False)
+        )
+
+
 def _write(formatter: Any, lines: Iterable[str]) -> None:
     formatter.write("".join(f"{line}\n" for line in lines))
 

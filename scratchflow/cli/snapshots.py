@@ -17,8 +17,8 @@ from scratchflow.cli.options import (
     DRY_RUN,
     SNAPSHOT,
     SNAPSHOTS,
+    ListingGroup,
     VerbCommand,
-    VerbGroup,
     caller,
     is_verbose,
     may_ask,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
 
 app = typer.Typer(
-    cls=VerbGroup,
+    cls=ListingGroup,
     rich_markup_mode=None,
     add_completion=False,
     help="Look at, check and move snapshots. HOW-TO-RESTORE.txt beside them helps without scratchflow.",

@@ -13,12 +13,12 @@ from scratchflow.cluster.slurm.request import resource_options
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import profile_jobs
-from scratchflow.model.allocation import HELD, GpuCount, Node
+from scratchflow.model.allocation import HELD, GpuCount, Node, Partition
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
+from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown, PartitionShown
 from scratchflow.store.catalogue import newer_elsewhere, newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
@@ -32,10 +32,14 @@ def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
     warm = warm_nodes(login.settings, login.environment)
     rows = [_row(node, warm) for node in slurm_nodes(login.slurm)]
     held = [node for job in profile_jobs(login) if job.state in HELD for node in job.nodes]
-    partition = _partition(login)
+    known = _partitions(login)
+    partition = _partition(login, known)
     return NodesShown(
         nodes=rows,
         partition=partition,
+        partitions=[
+            PartitionShown(name=one.name, max_time_s=one.max_time_s) for one in known if one.up
+        ],
         held=held,
         gpu_types=gpu_types(rows, partition),
         asks=" ".join(resource_options(login.profile.slurm)),
@@ -63,13 +67,17 @@ def gpu_types(nodes: Sequence[Node], partition: str | None) -> list[GpuTypeShown
     ]
 
 
-def _partition(login: LoginHost) -> str | None:
-    """The partition that a request would go to; None when nobody says."""
-    if login.profile.slurm.partition:
-        return login.profile.slurm.partition
+def _partitions(login: LoginHost) -> Sequence[Partition]:
+    """What Slurm has; nothing when it does not tell."""
     with suppress(SlurmUnreachable):
-        return next((one.name for one in partitions(login.slurm) if one.default), None)
-    return None
+        return partitions(login.slurm)
+    return ()
+
+
+def _partition(login: LoginHost, known: Sequence[Partition]) -> str | None:
+    """The partition that a request would go to; None when nobody says."""
+    default = next((one.name for one in known if one.default), None)
+    return login.profile.slurm.partition or default
 
 
 def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:

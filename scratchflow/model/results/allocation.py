@@ -26,11 +26,20 @@ class GpuTypeShown(msgspec.Struct, frozen=True, kw_only=True):
     """False when Slurm does not tell of every node how many are free: there may be more."""
 
 
+class PartitionShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition, and how long a job in it may take; None is no limit."""
+
+    name: str
+    max_time_s: int | None = None
+
+
 class NodesShown(Result, frozen=True):
     """`nodes`; `partition` is the one that the profile asks for, or Slurm's default."""
 
     nodes: list[NodeRow]
     partition: str | None = None
+    partitions: list[PartitionShown] = []
+    """Those that take jobs; none when Slurm does not tell."""
     held: list[str] = []
     """The nodes that the profile holds now."""
     gpu_types: list[GpuTypeShown] = []

@@ -155,6 +155,14 @@ def test_a_name_that_is_too_long_has_its_text_beneath() -> None:
     assert list(rows_under("Options", [], 48)) == []
 
 
+@pytest.mark.parametrize("verb", ["jobs", "snapshots"])
+@pytest.mark.parametrize("options", [[], ["-v"], ["-p", "list"]])
+def test_what_has_a_list_shows_it_when_no_verb_is_named(verb: str, options: list[str]) -> None:
+    said = parse([verb, *options])
+    assert said.op.split()[0] == verb
+    assert said.op in {"jobs", "snapshots list"}
+
+
 @pytest.mark.parametrize("words", ["", "restore", "snapshots"])
 def test_who_looks_for_a_way_back_is_told_of_the_guide_in_the_store(words: str) -> None:
     assert "HOW-TO-RESTORE.txt" in help_of(words)

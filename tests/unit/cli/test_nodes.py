@@ -9,7 +9,12 @@ import pytest
 
 from scratchflow.cli.nodes import _last, _shown
 from scratchflow.config.remembered import remember
-from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
+from scratchflow.model.results.allocation import (
+    GpuTypeShown,
+    NodeRow,
+    NodesShown,
+    PartitionShown,
+)
 
 
 def row(name: str, *partitions: str, **fields: Any) -> NodeRow:
@@ -100,3 +105,9 @@ def test_the_last_request_is_in_slurms_words(
     assert _last("aws") == "--time=04:00:00 --nodes=1 --ntasks=1 --gpus=2"
     remember("aws", slurm={"of another version": 1})
     assert _last("aws") == ""
+
+
+def test_how_long_a_job_may_take_is_told_for_each_partition() -> None:
+    limits = [PartitionShown(name="dev", max_time_s=28_800), PartitionShown(name="long")]
+    line = list(_shown(NodesShown(nodes=[row("n1", "dev")], partitions=limits)))[-1]
+    assert line == "longest time: 8 h in `dev`, no limit in `long`"

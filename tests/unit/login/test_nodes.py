@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.nodes import partitions
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
@@ -122,3 +123,10 @@ def test_gpus_are_counted_by_type_in_the_partition_that_is_asked_for() -> None:
 def test_what_the_profile_asks_for_is_in_slurms_words(held: Login, slurm: FakeSlurm) -> None:
     assert slurm.nodes
     assert "--time=8:00:00" in show_nodes(here(held), NOTHING).asks.split()
+
+
+def test_the_limits_of_partitions_that_take_jobs_are_told(held: Login, slurm: FakeSlurm) -> None:
+    shown = show_nodes(here(held), NOTHING).partitions
+    known = {one.name: one.max_time_s for one in partitions(Slurm(slurm, "alice", "login"))}
+    assert known
+    assert {one.name: one.max_time_s for one in shown} == known

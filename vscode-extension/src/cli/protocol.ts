@@ -1019,6 +1019,7 @@ export interface NodeUsage {
 export interface NodesShown {
   nodes: Array<NodeRow>;
   partition?: string | null;
+  partitions?: Array<PartitionShown>;
   held?: Array<string>;
   gpu_types?: Array<GpuTypeShown>;
   asks?: string;
@@ -1091,6 +1092,12 @@ export interface PartitionSeen {
   max_time_s: number | null;
   most_cpus?: number;
   most_gpus?: number;
+}
+
+/** A partition, and how long a job in it may take; None is no limit. */
+export interface PartitionShown {
+  name: string;
+  max_time_s?: number | null;
 }
 
 /** A path that differs between two snapshots, or a snapshot and the workspace. */
