@@ -301,6 +301,8 @@ def differences(first: str, second: str, found: list[JobDifference]) -> Iterator
 
 def _compared(what: str, value: object) -> str:
     """An empty parameter is not a missing one."""
+    if what == "peak memory" and isinstance(value, int):
+        return format_size(value)
     if not what.startswith("param "):
         return _value(value)
     return '""' if value == "" else _value(value if value is None else _as_typed(value))

@@ -14,7 +14,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, has_failed, is_end, is_settled, look_at, store_of
-from scratchflow.model.job import JobRecord
+from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import ListJobs, OneJob
 from scratchflow.model.results.jobs import (
     Condition,
@@ -175,11 +175,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
     is_over = looked.is_over_of(task)
-    reason = (
-        waits_for(queued.reason, has_run=own is not None)
-        if queued is not None and state == "PENDING"
-        else ""
-    )
+    reason = waits_for(queued.reason, own) if queued is not None and state == "PENDING" else ""
     code = own.code if own is not None and own.code is not None else said.code if said else None
     return TaskShown(
         task=task,
@@ -216,11 +212,13 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     )
 
 
-def waits_for(reason: str, *, has_run: bool = False) -> str:
+def waits_for(reason: str, own: TaskRecord | None = None) -> str:
     """Why it waits; empty when Slurm has not looked yet."""
-    if reason == "BeginTime" and has_run:
+    if reason == "BeginTime" and own is not None:
         # Slurm itself sets one, some minutes ahead, when it puts a job back.
-        return "it was put back into the queue, as when its node fails, and starts again in a few minutes"
+        goes_on = own.phase == "requeued"
+        why = "to go on in another run" if goes_on else "as when its node fails"
+        return f"it was put back into the queue, {why}, and starts again in a few minutes"
     from scratchflow.cluster.slurm.reasons import explain  # few jobs wait, and a list loads little
 
     return "" if reason in {"", "None"} else explain(reason).text

@@ -82,7 +82,7 @@ def _shown(
         else:
             name = record.number or record.id
             reason = queued.reason if queued is not None and state == "PENDING" else ""
-            words = waits_for(reason, has_run=task in looked.tasks)
+            words = waits_for(reason, looked.tasks.get(task))
             why = f" ({words})" if words else ""
             reading.say_once(f"job {name} is {state.lower()}{why}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)

@@ -287,3 +287,8 @@ def test_a_long_value_goes_on_beneath_itself_not_beneath_its_label() -> None:
     assert first.startswith("  code       snapshot 3f2a9c, git c0ffee")
     assert second == f"{' ' * 13}{second.strip()}"
     assert second.endswith("does not track")
+
+
+def test_memory_is_compared_in_units_that_people_read() -> None:
+    found = [JobDifference(what="peak memory", first=25_399_296, second=None)]
+    assert list(differences("1", "2", found))[1].split() == ["peak", "memory", "24.2", "MiB", "-"]

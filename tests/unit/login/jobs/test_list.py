@@ -192,7 +192,10 @@ def test_of_several_tasks_one_that_runs_tells_the_state(cluster: Cluster) -> Non
 
 def test_a_begin_time_of_a_job_that_has_run_means_that_it_was_put_back() -> None:
     assert waits_for("BeginTime") == "its begin time has not come"
-    assert waits_for("BeginTime", has_run=True).startswith("it was put back into the queue")
+    own = TaskRecord(task=0, job_id=1, node="n", phase="running", start="")
+    assert "into the queue, as when its node fails, and" in waits_for("BeginTime", own)
+    own = msgspec.structs.replace(own, phase="requeued")
+    assert "into the queue, to go on in another run, and" in waits_for("BeginTime", own)
     assert waits_for("JobArrayTaskLimit") == "as many tasks of the array run as may"
 
 
