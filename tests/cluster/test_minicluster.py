@@ -255,7 +255,15 @@ class TestSideBySide:
 
 
 class TestDown:
-    @pytest.mark.parametrize("setting", [{}, {"MC_PAM": "adopt"}, {"MC_FSX": "gluster"}], ids=str)
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {},
+            {"MC_PAM": "adopt"},
+            pytest.param({"MC_FSX": "gluster"}, marks=pytest.mark.slow, id="gluster"),
+        ],
+        ids=str,
+    )
     def test_down_leaves_nothing_behind(
         self, small_minicluster: Minicluster, setting: dict[str, str]
     ) -> None:
@@ -299,6 +307,7 @@ class TestDown:
         assert [path.name for path in foreign.state.iterdir()] == ["shared"]
 
 
+@pytest.mark.slow
 class TestGluster:
     """`MC_FSX=gluster`: every host has a mount of its own, and what breaks is healed."""
 
