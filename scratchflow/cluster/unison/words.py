@@ -51,6 +51,8 @@ _DETAIL = re.compile(rb"\S+ +: (?:absent|(.+?) +modified on \S+ at +\S+ +size +(
 _ABOUT = re.compile(
     r"path (.+) has unknown file type|Error in digesting (.+): \2: |.*\[\w+\((.+)\)\]\Z"
 )
+# What begins several lines about what it knows of the last sync, and what can be done.
+_ARCHIVES = (b"archives are not identical", b"Archive mismatch", b"inconsistent state")
 _LOCKED = "the archives are locked"
 _LAST_LINES = 12
 _NO_REASON = "unison does not say why"
@@ -165,6 +167,9 @@ class Reader:
                 kept = [line.removeprefix(_FATAL), *lines[position + 1 :]]
                 return _text(b" ".join(b" ".join(kept).split()))
         said = [line.strip() for line in lines if line.strip()]
+        for position, line in enumerate(said):
+            if any(words in line for words in _ARCHIVES):
+                return _text(b" ".join(said[position:]))
         return _text(said[-1]) if said else "it said nothing"
 
     @property

@@ -92,5 +92,5 @@ class UnisonFailed(ScratchflowError):
     code = "sync.failed"
     exit_code = 40
     message = "unison gave up between `{first}` and `{other}`: {words}"
-    hint = "`scratchflow sync` again goes on where it stopped; when it says the same again, its words tell what to do, and `scratchflow sync -- OPTION` gives unison an option"
+    hint = "`scratchflow sync` again goes on where it stopped; when it says the same again, its words tell what to do, and `scratchflow sync -- OPTION` gives unison an option. What it knows of the last sync (its archives) is forgotten with `scratchflow sync -- -ignorearchives`: then all files are compared"
     retryable = True

@@ -141,3 +141,12 @@ def test_the_reason_of_its_end_is_said_whole() -> None:
     assert reader.last_words == "Lost connection with the server"
     assert _read(b"unison: unknown option '-x'\n")[0].last_words == "unison: unknown option '-x'"
     assert _read()[0].last_words == "it said nothing"
+    several = b"""Looking for changes
+Error: Internal error: On-disk archives are not identical.
+
+  b) Move the archive files on each machine to some other directory
+  c) Run unison again to synchronize from scratch.
+"""
+    words = _read(several)[0].last_words
+    assert words.startswith("Error: Internal error: On-disk archives are not identical. b) Move")
+    assert words.endswith("c) Run unison again to synchronize from scratch.")
