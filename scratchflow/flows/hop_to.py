@@ -166,8 +166,8 @@ class _Moving:
             request = Settle(snapshot=snapshot)
             try:
                 settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
-            except WorkDiverged as error:
-                raise self._diverged(error, snapshot) from None
+            except WorkDiverged:
+                raise self._diverged(snapshot) from None
             for one in settled.failed:
                 raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=one.node)
             if settled.restored and settled.restored.safety_snapshot:
@@ -176,12 +176,11 @@ class _Moving:
             if settled.action == "restored":
                 _require_equal(target, settled.snapshot)
 
-    def _diverged(self, error: WorkDiverged, snapshot: str) -> ClustersDiverged:
+    def _diverged(self, snapshot: str) -> ClustersDiverged:
         """The same, with what to do on which cluster."""
         return ClustersDiverged(
             source=self._source.settings.name,
             to=self._there.settings().name,
-            snapshot=error.fields.get("snapshot", "another"),
             other=snapshot,
         )
 

@@ -89,7 +89,7 @@ class ClustersDiverged(ScratchflowError):
 
     code = "hop.clusters_diverged"
     exit_code = 37
-    message = "work went on at both since they parted: at `{to}` from snapshot {snapshot} on, at `{source}` up to {other}"
+    message = "work went on at both since they parted: at `{to}`, and at `{source}` up to snapshot {other}"
     hint = (
         "both are kept. To go on with the work of `{source}`: `scratchflow -p {to} backup`, then `scratchflow -p {to} restore {other}`,"
         " then `scratchflow -p {source} hop --to {to}` again. To go on with the work of `{to}`: `scratchflow -p {source} clear` gives"

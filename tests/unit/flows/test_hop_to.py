@@ -232,6 +232,7 @@ def test_work_on_both_sides_keeps_both_nodes_and_says_how_to_take_the_one_or_the
     world.went_on_from = B
     with pytest.raises(ClustersDiverged) as caught:
         world.hop()
+    assert str(caught.value).endswith(f": at `b`, and at `a` up to snapshot {A}")
     assert "clear" not in world.steps
     assert caught.value.exit_code == 37
     hint = caught.value.shown_hint
