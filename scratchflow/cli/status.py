@@ -51,7 +51,7 @@ def status(
     who = caller(context)
     if every:
         refuse_with_all(context, who, {"--watch": watch, "--fix": fix, "--usage": usage})
-        return Call("status all", partial(_of_all, who), overview)
+        return Call("status --all", partial(_of_all, who), overview)
 
     def run(emit: Emit) -> StatusShown:
         if watch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,10 +11,11 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cluster.unison.command import refused_option
+from scratchflow.model.ages import age
 from scratchflow.model.errors.base import Declined, UsageInvalid
 from scratchflow.model.errors.sync import LOST_HOME
 from scratchflow.model.events import Emit
-from scratchflow.model.results.sync import Synced, SyncedPair
+from scratchflow.model.results.sync import LastPair, Synced, SyncedPair, SyncRecalled
 from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
 
@@ -57,6 +58,10 @@ def sync(
             help="Which version wins when both sides changed.",
         ),
     ] = "",
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="PATH", help="Only this path; repeatable."),
+    ] = None,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask about each conflict.")
     ] = False,
@@ -73,14 +78,28 @@ def sync(
     every: Annotated[
         str, typer.Option("--every", metavar="TIME", help="How often `--watch` does.")
     ] = "1m",
+    last: Annotated[
+        bool, typer.Option("--last", help="What the last one left; asks nobody.")
+    ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
-) -> Call[Synced]:
+) -> Call[Any]:
     """Keep folders of your homes on several clusters equal, with unison on the login hosts.
-
-    `[sync]` in the configuration names the folders and the profiles; each home is synced with that of the
-    first profile. What changed on both sides is listed and left as it is (exit code 41). What is replaced
-    or deleted is kept in `~/.unison/backup`. What stands after `--` goes to unison.
+    `[sync]` in the configuration names folders and profiles; each home is synced with the first.
+    What changed on both sides is listed and stays (exit code 41). What is replaced or deleted is
+    in `~/.unison/backup`. What follows `--` goes to unison.
     """
+    if last:
+        flags = {
+            "--prefer": prefer,
+            "--path": paths,
+            "--interactive": interactive,
+            "--allow-deletions": allow_deletions,
+            "--test": test,
+            "--watch": watch,
+            "--dry-run": dry_run,
+            "PROFILE": profiles,
+        }
+        return _last(context, [name for name, given in flags.items() if given])
     more = tuple(context.meta.get(_MORE, ()))
     who, command = caller(context), context.command_path
     _require_possible(
@@ -100,6 +119,7 @@ def sync(
 
         wanted = SyncWanted(
             profiles=tuple(profiles or ()),
+            paths=tuple(paths or ()),
             prefer=prefer,
             allow_deletions=allow_deletions,
             dry_run=dry_run,
@@ -112,6 +132,20 @@ def sync(
         return flow(who, emit, wanted, _person(asker, interactive=interactive))
 
     return Call("sync", run, shown, until_interrupted=watch)
+
+
+def _last(context: typer.Context, given: Sequence[str]) -> Call[SyncRecalled]:
+    if given:
+        problem = f"`--last` syncs nothing, so it does not go with `{given[0]}`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    who = caller(context)
+
+    def run(_: Emit) -> SyncRecalled:
+        from scratchflow.flows.sync.sync import recalled
+
+        return recalled(who)
+
+    return Call("sync --last", run, last_shown)
 
 
 def _require_possible(
@@ -194,3 +228,27 @@ def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
         yield f"  conflict: {path}{remark}"
     for problem in pair.failed:
         yield f"  failed: {problem.path}: {problem.reason}"
+
+
+def last_shown(recalled: SyncRecalled) -> Iterator[str]:
+    """A line for each pair, and what was left as it is."""
+    first = printable(recalled.first)
+    for pair in recalled.pairs:
+        other = printable(pair.profile)
+        yield f"`{first}` and `{other}`: {_last_time(first, other, pair)}"
+        for conflict in pair.conflicts:
+            sides = f"{conflict.first} on `{first}`, {conflict.other} on `{other}`"
+            yield f"  conflict: {conflict.path} ({sides})"
+        if more := pair.conflict_count - len(pair.conflicts):
+            yield f"  and {more} more"
+        for problem in pair.left:
+            yield f"  not synced: {problem.path}: {problem.reason}"
+    if any(pair.conflicts for pair in recalled.pairs):
+        yield "`scratchflow sync --path PATH --prefer PROFILE` decides about one of them"
+
+
+def _last_time(first: str, other: str, pair: LastPair) -> str:
+    if pair.synced_age_s is None:
+        return "not synced from this machine yet"
+    counts = f"{pair.to_profile} to `{other}`, {pair.to_first} to `{first}`"
+    return f"synced {age(pair.synced_age_s)} ({counts})"

@@ -45,6 +45,8 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
     kept_out = _kept_out(login)
     for folder in request.folders:
         _require_plain(home, folder, kept_out, login.settings.name)
+    for path in request.paths:
+        _require_inside(home, path, kept_out, login.settings.name)
     program, version = _unison(login, request.program)
     never = [os.path.relpath(path, home) for path in kept_out if _is_beneath(path, home)]
     return SyncSide(
@@ -54,7 +56,10 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
         program=program,
         version=version,
         never=never,
-        missing=[one for one in request.folders if not os.path.isdir(os.path.join(home, one))],
+        missing=[
+            *(one for one in request.folders if not os.path.isdir(os.path.join(home, one))),
+            *(one for one in request.paths if not os.path.lexists(os.path.join(home, one))),
+        ],
         line_breaks=_line_breaks(home, request, never),
         again=read_notes(Path(home)),
     )
@@ -168,6 +173,20 @@ def _require_plain(home: str, folder: str, kept_out: Iterable[str], profile: str
         raise SyncFolderRefused(folder=folder, reason=f"it is a link to `{real}` {where}")
     if os.path.lexists(place) and not os.path.isdir(place):
         raise SyncFolderRefused(folder=folder, reason=f"it is no directory {where}")
+    _require_not_kept_out(folder, real, kept_out, where)
+
+
+def _require_inside(home: str, path: str, kept_out: Iterable[str], profile: str) -> None:
+    """A single path may be a link itself; one beneath a link lies elsewhere."""
+    place = os.path.join(home, path)
+    above = os.path.dirname(place)
+    where = f"in the home of profile `{profile}`"
+    if os.path.realpath(above) != above:
+        raise SyncFolderRefused(folder=path, reason=f"it lies beneath a link {where}")
+    _require_not_kept_out(path, place, kept_out, where)
+
+
+def _require_not_kept_out(folder: str, real: str, kept_out: Iterable[str], where: str) -> None:
     for path in kept_out:
         if real == path or _is_beneath(real, path):
             reason = f"`{path}` is scratch, or holds the snapshots, {where}"

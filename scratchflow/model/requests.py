@@ -467,6 +467,8 @@ class SyncLook(Arguments, frozen=True):
     """`sync look`: the home, its unison, and whether these folders of it can be kept equal."""
 
     folders: tuple[str, ...]
+    # Paths in the folders that alone are wanted.
+    paths: tuple[str, ...] = ()
     # Empty: `unison`, as the PATH has it.
     program: str = ""
     leave_out: tuple[str, ...] = ()

@@ -47,6 +47,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What is synced, what is not, and what becomes of what is replaced."""
 
     folders: Sequence[str]
+    # When there are any: of the folders, these paths alone.
+    paths: Sequence[str] = ()
     leave_out: Sequence[str]
     never: Sequence[str] = ()
     keep_versions: int
@@ -66,7 +68,7 @@ def client_words(homes: Homes, rules: Rules) -> list[str]:
         *("-contactquietly", "-confirmbigdel=false", "-log=false", "-times"),
         *("-backup", "Name *", "-backuploc", "central", "-maxbackups", str(rules.keep_versions)),
     ]
-    paths = outermost(rules.read_again or rules.folders)
+    paths = outermost(rules.read_again or rules.paths or rules.folders)
     words += [word for path in paths for word in ("-path", path)]
     words += [word for pattern in _ignored(rules) for word in ("-ignore", pattern)]
     words += ["-prefer", rules.prefer] if rules.prefer else []
@@ -96,6 +98,11 @@ def outermost(folders: Sequence[str]) -> list[str]:
         for folder in dict.fromkeys(folders)
         if not any(folder.startswith(f"{other}/") for other in folders)
     ]
+
+
+def is_in(path: str, folders: Sequence[str]) -> bool:
+    """Whether the path is one of these folders, or lies beneath one."""
+    return any(folder in {".", path} or path.startswith(f"{folder}/") for folder in folders)
 
 
 def is_never_synced(path: str) -> bool:

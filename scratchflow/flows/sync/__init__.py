@@ -1,1 +1,1 @@
-"""`sync`, as steps: the star around the first profile, one pair of homes, and the question about deletions."""
+"""`sync`, as steps: the star around the first profile, one pair of homes, the question about deletions, what the last one left."""

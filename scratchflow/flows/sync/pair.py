@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -13,6 +14,7 @@ from scratchflow.cluster.unison.command import (
     Homes,
     Rules,
     client_words,
+    is_in,
     outermost,
     server_words,
 )
@@ -45,7 +47,13 @@ from scratchflow.flows.sync.just_written import (
 )
 from scratchflow.model.errors.sync import LOST_HOME, SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
-from scratchflow.model.results.sync import FilesCounted, PathProblem, PlannedChange, SyncedPair
+from scratchflow.model.results.sync import (
+    Conflict,
+    FilesCounted,
+    PathProblem,
+    PlannedChange,
+    SyncedPair,
+)
 from scratchflow.model.text import printable
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
 from scratchflow.reach.sync.relay import Relay
@@ -60,6 +68,15 @@ PARTLY = "something in it could not be read"
 # How often what is being written is read again. What is written still later is found by the next sync.
 _TIMES_AGAIN = 2
 _DONE, _SOME_LEFT, _SOME_FAILED = 0, 1, 2
+
+# In unison's plan: nothing, or a word for what is there when it knows nothing from before.
+_HAPPENED = {
+    "": "unchanged",
+    "props": "other permissions",
+    "file": "a file",
+    "link": "a link",
+    "dir": "a directory",
+}
 
 Winner = Literal["first", "other", "neither"]
 
@@ -99,15 +116,17 @@ def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOC
     if pair.dry_run:
         return done
     is_noted = bool(pair.noted)
-    # What is noted may be of other folders than those of today.
-    folders = pair.rules.folders
-    wanted = _together(path for path in (*pair.noted, *ran.unseen) if _is_among(path, folders))
+    # What is noted may be of other folders than those of today, and of other paths than this sync is about.
+    noted = [path for path in pair.noted if is_in(path, pair.rules.folders)]
+    limits = pair.rules.paths or pair.rules.folders
+    later = [path for path in noted if not is_in(path, limits)]
+    wanted = _together(path for path in (*noted, *ran.unseen) if is_in(path, limits))
     for _ in range(_TIMES_AGAIN):
         found = _just_written(pair, ran, clock.monotonic() - since_s)
         paths = _together([*wanted, *(found.paths if found else ())])
         if not paths:
             break
-        pair.note(paths)  # whatever ends it now, the next sync looks at them
+        pair.note(_together([*later, *paths]))  # whatever ends it now, the next sync looks at them
         is_noted = True
         clock.sleep(max(0.0, SAME_SECOND_S - found.age_s) if found else 0.0)
         since_s = clock.monotonic()
@@ -117,7 +136,7 @@ def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOC
     found = _just_written(pair, ran, clock.monotonic() - since_s)
     restless = _together([*wanted, *(found.paths if found else ())])
     if restless or is_noted:
-        pair.note(restless)
+        pair.note(_together([*later, *restless]))
     return _with_restless(done, restless, emit)
 
 
@@ -146,8 +165,8 @@ def _with_restless(done: SyncedPair, paths: Sequence[str], emit: Emit) -> Synced
 
 def _added(done: SyncedPair, again: SyncedPair, paths: Sequence[str]) -> SyncedPair:
     """The same, with what came of looking at these paths again."""
-    looked = {printable(path) for path in paths}
-    failed = [one for one in done.failed if not _is_among(one.path, looked)]
+    looked = [printable(path) for path in paths]
+    failed = [one for one in done.failed if not is_in(one.path, looked)]
     return msgspec.structs.replace(
         done,
         to_first=done.to_first + again.to_first,
@@ -155,14 +174,13 @@ def _added(done: SyncedPair, again: SyncedPair, paths: Sequence[str]) -> SyncedP
         deleted=done.deleted + again.deleted,
         conflicts=list(dict.fromkeys([*done.conflicts, *again.conflicts])),
         same_contents=list(dict.fromkeys([*done.same_contents, *again.same_contents])),
+        conflict_details=[
+            *done.conflict_details,
+            *(one for one in again.conflict_details if one.path not in done.conflicts),
+        ],
         skipped=[*done.skipped, *(one for one in again.skipped if one not in done.skipped)],
         failed=[*failed, *(one for one in again.failed if one not in failed)],
     )
-
-
-def _is_among(path: str, places: Collection[str]) -> bool:
-    """Whether it is one of these, or lies beneath one."""
-    return any(place in {".", path} or path.startswith(f"{place}/") for place in places)
 
 
 class _Ran(msgspec.Struct, frozen=True):
@@ -237,6 +255,7 @@ class _Talk:
             same_contents=[
                 _shown(path) for path in conflicts if reader.changes[path].has_equal_contents
             ],
+            conflict_details=[_detail(reader.changes[path]) for path in conflicts],
             skipped=_problems(left),
             failed=_problems(reader.failed.items()),
             equal=reader.is_equal and not left,
@@ -378,6 +397,17 @@ def _action(change: Change, pair: Pair) -> str:
     """`deleted, to aws`; the words of `--verbose` and `--json`."""
     towards = pair.first if change.direction == "to_first" else pair.other
     return f"{change.source}, to {towards}"
+
+
+def _detail(change: Change) -> Conflict:
+    shown = _shown(change.path)
+    return Conflict(
+        path=shown,
+        first=_HAPPENED.get(change.first, change.first),
+        other=_HAPPENED.get(change.other, change.other),
+        same_contents=change.has_equal_contents,
+        has_plain_name=os.fsencode(shown) == change.path,
+    )
 
 
 def _problems(found: Iterable[tuple[bytes, str]]) -> list[PathProblem]:

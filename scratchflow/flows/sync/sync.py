@@ -10,11 +10,19 @@ from functools import partial
 import msgspec
 
 from scratchflow.agent.name import agent_command
-from scratchflow.cluster.unison.command import Homes, Rules, is_left_out, is_never_synced
+from scratchflow.cluster.unison.command import (
+    Homes,
+    Rules,
+    has_line_break,
+    is_in,
+    is_left_out,
+    is_never_synced,
+)
 from scratchflow.cluster.unison.version import read_version, work_together
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import load_settings, sync_options
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.sync.last import keep_last, last_pairs
 from scratchflow.flows.sync.pair import Pair, Person, sync_pair
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.ssh import ConnectionLost
@@ -28,7 +36,14 @@ from scratchflow.model.errors.sync import (
 from scratchflow.model.events import Emit, Log, Status, Warned
 from scratchflow.model.profile import SyncOptions
 from scratchflow.model.requests import SyncCount, SyncLook, SyncNote
-from scratchflow.model.results.sync import FilesCounted, Synced, SyncedPair, SyncNoted, SyncSide
+from scratchflow.model.results.sync import (
+    FilesCounted,
+    Synced,
+    SyncedPair,
+    SyncNoted,
+    SyncRecalled,
+    SyncSide,
+)
 from scratchflow.model.text import printable
 from scratchflow.process.far_words import quoted
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
@@ -48,6 +63,7 @@ class SyncWanted(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line says. Without `profiles`, all of the configuration."""
 
     profiles: Sequence[str] = ()
+    paths: Sequence[str] = ()
     prefer: str = ""
     allow_deletions: bool = False
     dry_run: bool = False
@@ -83,16 +99,17 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
     options = _options(caller, wanted)
     with ExitStack() as open_until:
         first, *others = (
-            open_until.enter_context(_member(name, options, caller, emit))
+            open_until.enter_context(_member(name, options, wanted.paths, caller, emit))
             for name in options.profiles
         )
         for other in others:
             _require_fit(first, other)
-        nowhere = _tell_what_is_left_out([first, *others], options, emit)
+        nowhere = _tell_what_is_left_out([first, *others], options, wanted.paths, emit)
         done: dict[str, SyncedPair] = {}
         late: set[str] = set()
         for other in others:
             done[other.name] = _between(first, other, options, wanted, person, caller, emit)
+            _keep(done[other.name], first.name, wanted, caller)
             if done[other.name].to_first:
                 late.update(name for name in done if name != other.name)
         if not wanted.dry_run and not wanted.test:
@@ -100,6 +117,7 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
                 if other.name in late:
                     again = _between(first, other, options, wanted, person, caller, emit)
                     done[other.name] = _together(done[other.name], again)
+                    _keep(done[other.name], first.name, wanted, caller)
     broken = {member.name for member in (first, *others) if member.seen.line_breaks}
     return Synced(
         first=first.name,
@@ -113,6 +131,24 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
         dry_run=wanted.dry_run,
         test=wanted.test,
     )
+
+
+def recalled(caller: Caller) -> SyncRecalled:
+    """What the last sync from this machine left; nobody is asked."""
+    options = _options(caller, SyncWanted())
+    first, *others = options.profiles
+    pairs = last_pairs(_config(caller), first, others)
+    return SyncRecalled(first=first, folders=options.folders, pairs=pairs)
+
+
+def _keep(pair: SyncedPair, first: str, wanted: SyncWanted, caller: Caller) -> None:
+    if not wanted.test:
+        keep_last(_config(caller), first, pair, paths=wanted.paths, dry_run=wanted.dry_run)
+
+
+def _config(caller: Caller) -> str:
+    path, _ = config_path(caller.asked.config, caller.environment)
+    return str(path)
 
 
 def keep_syncing(
@@ -154,13 +190,32 @@ def _options(caller: Caller, wanted: SyncWanted) -> SyncOptions:
         for text in options.leave_out:
             if is_left_out(folder, text):
                 raise SyncFolderRefused(folder=folder, reason=f"`leave_out` names `{text}`")
+    _require_synced(wanted.paths, options)
     first, *others = options.profiles
     chosen = [name for name in others if not wanted.profiles or name in wanted.profiles]
     return msgspec.structs.replace(options, profiles=[first, *(chosen or others)])
 
 
+def _require_synced(paths: Sequence[str], options: SyncOptions) -> None:
+    """A path that no sync looks at would seem to be equal."""
+    for path in paths:
+        parts = path.split("/")
+        if any(part in {"", ".", ".."} for part in parts) or has_line_break(path):
+            problem = f"`--path` takes a path from the home, like `notes/todo.md`, not `{printable(path)}`"
+            raise UsageInvalid(problem=problem, command="scratchflow sync")
+        if not is_in(path, options.folders):
+            raise SyncFolderRefused(folder=path, reason="it is in none of the `folders`")
+        if is_never_synced(path):
+            raise SyncFolderRefused(folder=path, reason="it belongs to one home alone")
+        for text in options.leave_out:
+            if is_left_out(path, text):
+                raise SyncFolderRefused(folder=path, reason=f"`leave_out` names `{text}`")
+
+
 @contextmanager
-def _member(name: str, options: SyncOptions, caller: Caller, emit: Emit) -> Iterator[_Member]:
+def _member(
+    name: str, options: SyncOptions, paths: Sequence[str], caller: Caller, emit: Emit
+) -> Iterator[_Member]:
     """Logs in, and looks at the home."""
     environment = caller.environment
     asked = msgspec.structs.replace(caller.asked, profile=name)
@@ -176,6 +231,7 @@ def _member(name: str, options: SyncOptions, caller: Caller, emit: Emit) -> Iter
         cluster = open_until.enter_context(cluster_of(settings, caller, emit))
         request = SyncLook(
             folders=tuple(options.folders),
+            paths=tuple(paths),
             program=options.programs.get(name, ""),
             leave_out=tuple(options.leave_out),
         )
@@ -184,19 +240,21 @@ def _member(name: str, options: SyncOptions, caller: Caller, emit: Emit) -> Iter
         yield _Member(name, cluster, argv, settings.profile.login, seen)
 
 
-def _tell_what_is_left_out(members: Sequence[_Member], options: SyncOptions, emit: Emit) -> bool:
-    """Names that never sync, and folders that nobody has; whether there are any of these."""
+def _tell_what_is_left_out(
+    members: Sequence[_Member], options: SyncOptions, paths: Sequence[str], emit: Emit
+) -> bool:
+    """Names that never sync, and folders and paths that nobody has; whether there are any of these."""
     for member in members:
         if count := member.seen.line_breaks:
             message = f"names with a line break are left out: {count} on `{member.name}`"
             emit(Warned(code=LEFT_OUT, message=message))
-    nowhere = [
-        folder
-        for folder in options.folders
-        if all(folder in member.seen.missing for member in members)
-    ]
-    for folder in nowhere:
-        message = f"`{printable(folder)}` of `folders` in `[sync]` is in none of the homes"
+    where = {
+        **dict.fromkeys(paths, ""),
+        **dict.fromkeys(options.folders, " of `folders` in `[sync]`"),
+    }
+    nowhere = [path for path in where if all(path in one.seen.missing for one in members)]
+    for path in nowhere:
+        message = f"`{printable(path)}`{where[path]} is in none of the homes"
         emit(Warned(code=NOWHERE, message=message))
     return bool(nowhere)
 
@@ -239,7 +297,7 @@ def _between(
         relay=Relay(first.side, other.side, caller.environment),
         count_first=first.count,
         count_other=other.count,
-        noted=first.seen.again.get(other.name, ()),
+        noted=() if wanted.test else first.seen.again.get(other.name, ()),
         note=partial(first.note, other.name),
         dry_run=wanted.dry_run,
         allow_deletions=wanted.allow_deletions,
@@ -257,6 +315,7 @@ def _rules(
     more = [*wanted.more, *(["-testserver"] if wanted.test else [])]
     return Rules(
         folders=options.folders,
+        paths=wanted.paths,
         leave_out=options.leave_out,
         never=sorted({*first.seen.never, *other.seen.never}),
         keep_versions=options.keep_versions,

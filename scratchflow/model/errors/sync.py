@@ -24,7 +24,7 @@ class SyncNotConfigured(ScratchflowError):
 
 
 class SyncFolderRefused(ScratchflowError):
-    """A folder of `[sync]` cannot be kept equal."""
+    """A folder of `[sync]`, or a path of `--path`, cannot be kept equal."""
 
     code = "sync.folder_refused"
     exit_code = 10

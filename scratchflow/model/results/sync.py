@@ -1,5 +1,7 @@
 """`sync`."""
 
+from typing import Literal
+
 import msgspec
 
 from scratchflow.model.results.base import Result
@@ -16,7 +18,7 @@ class SyncSide(Result, frozen=True):
     never: list[str] = []
     """Paths beneath the home that no sync touches: scratch, and the snapshots."""
     missing: list[str] = []
-    """Those of the folders that are not there."""
+    """Those of the folders and paths that are not there."""
     line_breaks: int = 0
     """Names with a line break in the folders; what has one is never synced."""
     again: dict[str, list[str]] = {}
@@ -54,6 +56,19 @@ class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     action: str
 
 
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that changed on both sides, for whoever decides about it."""
+
+    path: str
+    first: str
+    """What happened in the first profile's home, like `changed` or `deleted`."""
+    other: str
+    same_contents: bool = False
+    """The contents are the same: the permissions differ."""
+    has_plain_name: bool = True
+    """Whether `--path` can name it; not when `path` holds escapes."""
+
+
 class SyncedPair(msgspec.Struct, frozen=True, kw_only=True):
     """What happened between the first profile's home and that of another."""
 
@@ -70,6 +85,8 @@ class SyncedPair(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: list[str] = []
     same_contents: list[str] = []
     """Those of the conflicts whose contents are the same: the permissions differ."""
+    conflict_details: list[Conflict] = []
+    """The same conflicts, with what happened on each side."""
     skipped: list[PathProblem] = []
     failed: list[PathProblem] = []
     plan: list[PlannedChange] = []
@@ -90,3 +107,32 @@ class Synced(Result, frozen=True):
         if any(pair.conflicts for pair in self.pairs):
             return 41
         return 103 if any(pair.skipped or pair.failed for pair in self.pairs) else 0
+
+
+class LastPair(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last sync from this machine left between the first profile's home and that of another."""
+
+    profile: str
+    condition: Literal["never", "clean", "conflicts", "incomplete"] = "never"
+    """`clean` when nothing was left as it is; with conflicts and other paths left, `conflicts`."""
+    synced_time: str | None = None
+    synced_age_s: int | None = None
+    to_first: int = 0
+    to_profile: int = 0
+    deleted: int = 0
+    looked_time: str | None = None
+    """When the conflicts were last looked for, by a sync or by `--dry-run`."""
+    looked_age_s: int | None = None
+    conflicts: list[Conflict] = []
+    conflict_count: int = 0
+    """How many there were; of very many, only the first are kept."""
+    left: list[PathProblem] = []
+    """What else was not synced, and why."""
+
+
+class SyncRecalled(Result, frozen=True):
+    """`sync --last`: what is known on this machine, without asking anybody."""
+
+    first: str
+    folders: list[str]
+    pairs: list[LastPair]

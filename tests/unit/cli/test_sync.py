@@ -13,7 +13,15 @@ from scratchflow.cluster.unison.words import Change
 from scratchflow.flows.sync import sync as flow
 from scratchflow.flows.sync.sync import SyncWanted
 from scratchflow.model.errors.base import Declined, UsageInvalid
-from scratchflow.model.results.sync import PathProblem, PlannedChange, Synced, SyncedPair
+from scratchflow.model.results.sync import (
+    Conflict,
+    LastPair,
+    PathProblem,
+    PlannedChange,
+    Synced,
+    SyncedPair,
+    SyncRecalled,
+)
 
 
 def _synced(**pair: Any) -> Synced:
@@ -40,12 +48,26 @@ def test_what_stands_after_the_dashes_goes_to_unison(monkeypatch: pytest.MonkeyP
         "sync --watch --dry-run",
         "sync --watch --every soon",
         "sync -- -batch",
+        "sync --last --dry-run",
+        "sync --last aws",
         "sync -- -ignore x -ui=graphic",
     ],
 )
 def test_what_cannot_work_is_refused(line: str) -> None:
     with pytest.raises(UsageInvalid):
         parse(line.split())
+
+
+def test_paths_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[SyncWanted] = []
+
+    def sync(_caller: object, _emit: object, wanted: SyncWanted, _person: object) -> Synced:
+        seen.append(wanted)
+        return _synced()
+
+    monkeypatch.setattr(flow, "sync", sync)
+    parse(["sync", "--path", "p/a", "--path", "p/b", "--prefer", "uni"]).flow(lambda _: None)
+    assert seen == [SyncWanted(paths=("p/a", "p/b"), prefer="uni")]
 
 
 def test_conflicts_are_named_and_give_the_exit_code() -> None:
@@ -136,3 +158,22 @@ def test_a_conflict_is_skipped_unless_somebody_decides(answer: str, winner: str)
     assert person.decide is not None
     change = Change(b"p/\xff", "conflict", "changed", "deleted")
     assert person.decide(change, "uni", "aws") == winner
+
+
+def test_the_last_sync_is_told_with_its_conflicts() -> None:
+    conflict = Conflict(path="p/a", first="changed", other="deleted")
+    pairs = [
+        LastPair(
+            profile="aws", synced_age_s=720, to_profile=3, conflicts=[conflict], conflict_count=5
+        ),
+        LastPair(profile="mila", left=[PathProblem(path="p/b", reason="no space")]),
+    ]
+    recalled = SyncRecalled(first="uni", folders=["p"], pairs=pairs)
+    assert list(module.last_shown(recalled)) == [
+        "`uni` and `aws`: synced 12 min ago (3 to `aws`, 0 to `uni`)",
+        "  conflict: p/a (changed on `uni`, deleted on `aws`)",
+        "  and 4 more",
+        "`uni` and `mila`: not synced from this machine yet",
+        "  not synced: p/b: no space",
+        "`scratchflow sync --path PATH --prefer PROFILE` decides about one of them",
+    ]

@@ -131,3 +131,19 @@ def test_what_was_written_just_now_is_named_by_its_place(tmp_path: Path) -> None
     assert found.youngest_s is not None
     assert 0 <= found.youngest_s <= 30
     assert count_in(tmp_path, SyncCount(written=(b"old",), within_s=30.0)).youngest_s is None
+
+
+def test_a_path_may_be_a_link_but_not_lie_beneath_one(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "p/link").symlink_to(tmp_path / "elsewhere")
+    login = _login(tmp_path, store="~/p/store")
+
+    def missing(*paths: str) -> list[str]:
+        return look_at_home(login, SyncLook(folders=("p",), paths=paths)).missing
+
+    assert missing("p/link", "p/typo") == ["p/typo"]
+    with pytest.raises(SyncFolderRefused, match="beneath a link"):
+        missing("p/link/a")
+    with pytest.raises(SyncFolderRefused, match="holds the snapshots"):
+        missing("p/store/a")

@@ -60,7 +60,7 @@ export interface Results {
   "clear": Cleared;
   "release": NodeReleased;
   "status": StatusShown;
-  "status all": StatusOfAll;
+  "status --all": StatusOfAll;
   "look": StatusShown;
   "watch": StatusShown;
   "attach": Attached;
@@ -82,6 +82,7 @@ export interface Results {
   "server run": ServerEnded;
   "tunnel": TunnelOpened;
   "sync": Synced;
+  "sync --last": SyncRecalled;
   "sync look": SyncSide;
   "sync count": FilesCounted;
   "sync note": SyncNoted;
@@ -427,6 +428,15 @@ export interface ConfigValue {
   key: string;
   value: unknown;
   origin: string;
+}
+
+/** A path that changed on both sides, for whoever decides about it. */
+export interface Conflict {
+  path: string;
+  first: string;
+  other: string;
+  same_contents?: boolean;
+  has_plain_name?: boolean;
 }
 
 /**
@@ -819,6 +829,22 @@ export interface JobsShown {
   detached?: Array<DetachedRun>;
   elsewhere?: Array<ElsewhereShown>;
   submitted?: Array<SubmittedOpen>;
+}
+
+/** What the last sync from this machine left between the first profile's home and that of another. */
+export interface LastPair {
+  profile: string;
+  condition?: "clean" | "conflicts" | "incomplete" | "never";
+  synced_time?: string | null;
+  synced_age_s?: number | null;
+  to_first?: number;
+  to_profile?: number;
+  deleted?: number;
+  looked_time?: string | null;
+  looked_age_s?: number | null;
+  conflicts?: Array<Conflict>;
+  conflict_count?: number;
+  left?: Array<PathProblem>;
 }
 
 /** Something that `setup --remove` leaves, and how to remove it. */
@@ -1775,6 +1801,13 @@ export interface SyncNoted {
   paths: number;
 }
 
+/** `sync --last`: what is known on this machine, without asking anybody. */
+export interface SyncRecalled {
+  first: string;
+  folders: Array<string>;
+  pairs: Array<LastPair>;
+}
+
 /** `sync look`: one home, and the unison of its login host. */
 export interface SyncSide {
   host: string;
@@ -1807,6 +1840,7 @@ export interface SyncedPair {
   equal?: boolean;
   conflicts?: Array<string>;
   same_contents?: Array<string>;
+  conflict_details?: Array<Conflict>;
   skipped?: Array<PathProblem>;
   failed?: Array<PathProblem>;
   plan?: Array<PlannedChange>;

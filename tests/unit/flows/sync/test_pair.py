@@ -64,6 +64,22 @@ def test_a_conflict_is_named_and_left_alone_while_the_rest_goes_on(equal: TwoHom
     assert Item(action="conflict", path="p/d0/f0") in equal.events
 
 
+def test_a_conflict_is_told_with_what_happened_on_each_side(equal: TwoHomes) -> None:
+    written(equal.uni, {"p/d0/f0": "ours, longer", "p/d1/f1": "ours"})
+    (equal.aws / "p/d0/f0").unlink()
+    (equal.aws / "p/d1/f1").write_text("theirs, longer")
+    odd = os.fsdecode(b"p/\xff")
+    written(equal.uni, {odd: "1"})
+    written(equal.aws, {odd: "22"})
+    done = equal.sync()
+    assert {one.path: (one.first, one.other) for one in done.conflict_details} == {
+        "p/d0/f0": ("changed", "deleted"),
+        "p/d1/f1": ("changed", "changed"),
+        "p/\\xff": ("new file", "new file"),
+    }
+    assert [one.path for one in done.conflict_details if not one.has_plain_name] == ["p/\\xff"]
+
+
 @pytest.mark.parametrize("winner", ["first", "other"])
 def test_a_person_decides_about_a_conflict(equal: TwoHomes, winner: str) -> None:
     written(equal.uni, {"p/d0/f0": "ours, longer"})
@@ -82,6 +98,18 @@ def test_a_person_decides_about_a_conflict(equal: TwoHomes, winner: str) -> None
     loser = equal.aws if winner == "first" else equal.uni
     assert (equal.uni / "p/d0/f0").read_text() == (equal.aws / "p/d0/f0").read_text() == kept
     assert (loser / ".unison/backup/p/d0/f0").read_text() == lost
+
+
+def test_one_conflict_is_decided_alone(equal: TwoHomes) -> None:
+    written(equal.uni, {"p/d0/f0": "ours, longer", "p/d1/f1": "ours, longer", "p/new": "x"})
+    written(equal.aws, {"p/d0/f0": "theirs", "p/d1/f1": "theirs"})
+    rules = equal.rules(paths=["p/d0/f0"], prefer=equal.pair().homes.other_root)
+    assert equal.sync(rules=rules).conflicts == []
+    assert (equal.uni / "p/d0/f0").read_text() == "theirs"
+    assert (equal.uni / "p/d1/f1").read_text() == "ours, longer"
+    assert (equal.aws / "p/d1/f1").read_text() == "theirs"
+    assert not (equal.aws / "p/new").exists()
+    assert equal.sync().conflicts == ["p/d1/f1"]
 
 
 def test_the_preferred_side_wins_a_conflict(equal: TwoHomes) -> None:
@@ -450,6 +478,14 @@ def test_what_is_noted_of_folders_that_are_not_synced_any_more_is_left_alone(
     equal.noted = ["other", "other/secret", "."]
     assert equal.sync().equal
     assert not (equal.aws / "other").exists()
+    assert equal.noted == []
+
+
+def test_what_is_noted_of_other_paths_waits_for_a_sync_of_these(equal: TwoHomes) -> None:
+    equal.noted = ["p/d0", "p/d1/f1"]
+    equal.sync(rules=equal.rules(paths=["p/d1"]))
+    assert equal.noted == ["p/d0"]
+    equal.sync()
     assert equal.noted == []
 
 

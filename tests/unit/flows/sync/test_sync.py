@@ -12,7 +12,7 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, Cluster
 from scratchflow.flows.sync import sync as module
 from scratchflow.flows.sync.pair import Pair, Person
-from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, sync
+from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, recalled, sync
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ConfigNoProfile
 from scratchflow.model.errors.ssh import ConnectionLost
@@ -83,6 +83,7 @@ class Star:
 
 @pytest.fixture
 def star(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Star:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Star(tmp_path, monkeypatch)
 
 
@@ -231,3 +232,56 @@ def test_watching_waits_a_lost_connection_out_and_stops_for_a_decision(
         keep_syncing(star.caller, star.events.append, SyncWanted(), 60, Clock(sleep=waits.append))
     assert waits == [60, 60, 60]
     assert [type(event) for event in star.events] == [Status, Warned, Status]
+
+
+def test_a_path_alone_is_synced_and_the_preference_holds_for_it(star: Star) -> None:
+    star.sync(profiles=("aws",), paths=("p/notes/todo.md",), prefer="aws")
+    (pair,) = star.pairs
+    assert (pair.rules.paths, pair.rules.prefer) == (("p/notes/todo.md",), "ssh://aws//b")
+    assert pair.rules.folders == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("q/a", "none of the `folders`"),
+        ("pq", "none of the `folders`"),
+        ("p/.ssh/key", "`leave_out` names"),
+    ],
+)
+def test_a_path_that_no_sync_looks_at_is_refused(star: Star, path: str, reason: str) -> None:
+    with pytest.raises(SyncFolderRefused, match=reason):
+        star.sync(paths=(path,))
+    assert star.pairs == []
+
+
+@pytest.mark.parametrize("path", ["/p/a", "p/../q", "p/", "", "p/a\nb"])
+def test_what_is_no_path_from_the_home_is_refused(star: Star, path: str) -> None:
+    with pytest.raises(UsageInvalid, match="`--path` takes a path from the home"):
+        star.sync(paths=(path,))
+
+
+def test_a_path_that_no_home_has_is_told_and_not_called_equal(star: Star) -> None:
+    star.missing = {home: ["p/typo"] for home in "abc"}
+    assert [pair.equal for pair in star.sync(paths=("p/typo",)).pairs] == [False, False]
+    warned = [event for event in star.events if isinstance(event, Warned)]
+    assert [one.message for one in warned] == ["`p/typo` is in none of the homes"]
+
+
+def test_each_pair_is_known_afterwards_unless_nothing_was_compared(star: Star) -> None:
+    assert [pair.condition for pair in recalled(star.caller).pairs] == ["never", "never"]
+    star.sync(test=True)
+    star.homes = iter("abc")
+    star.sync(dry_run=True)
+    assert [pair.synced_time for pair in recalled(star.caller).pairs] == [None, None]
+    star.homes = iter("ac")
+    star.sync(profiles=("mila",))
+    found = recalled(star.caller)
+    assert (found.first, [pair.profile for pair in found.pairs]) == ("uni", ["aws", "mila"])
+    assert [pair.condition for pair in found.pairs] == ["never", "clean"]
+
+
+def test_without_a_table_there_is_nothing_to_recall(star: Star) -> None:
+    star.write("")
+    with pytest.raises(SyncNotConfigured):
+        recalled(star.caller)
