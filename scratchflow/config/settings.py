@@ -84,6 +84,23 @@ def sync_options(asked: Asked, environment: Mapping[str, str]) -> SyncOptions:
     return config.sync
 
 
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file has beside the profile in use."""
+
+    profiles: int
+    syncs: bool
+    """Whether `sync` has folders, and two homes at least."""
+
+
+def configured(asked: Asked, environment: Mapping[str, str]) -> Configured:
+    """Read without asking for a profile, so that it works whichever is chosen."""
+    path, required = config_path(asked.config, environment)
+    document = parse_document(read_text(path, required=required) or "", str(path))
+    config = check_config(document, str(path))
+    syncs = bool(config.sync.folders) and len(config.sync.profiles) > 1
+    return Configured(profiles=len(document.get("profiles", {})), syncs=syncs)
+
+
 def settings_in(text: str, path: Path, name: str, asked: Asked | None = None) -> Settings:
     """One profile of a text that is not in the file yet, with what `asked` lays over it."""
     asked = msgspec.structs.replace(asked or Asked(), profile=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from scratchflow.config.settings import Settings
+from scratchflow.config.settings import Settings, configured
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_untouched
 from scratchflow.dispatch.every_profile import on_every_profile
 from scratchflow.flows.alias import alias_problem, show_alias
@@ -12,6 +12,7 @@ from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.requests import ShowStatus
 from scratchflow.model.results.status import StatusOfAll, StatusShown
@@ -42,7 +43,7 @@ def status_of_all(caller: Caller, emit: Emit) -> StatusOfAll:
 
 def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:
     """What the cluster says, with this machine's alias and tunnels beside it."""
-    seen = _with_tunnels(settings, seen)
+    seen = _with_tunnels(settings, _with_configured(seen, caller))
     if settings.profile.scheduler == "none":
         return _with_next_step(seen, has_begun=not is_untouched(settings, caller))
     alias = show_alias(settings)
@@ -52,6 +53,15 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     problem = alias_problem(settings, alias, node, others)
     problems = [*seen.problems, *([problem] if problem else [])]
     return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+
+
+def _with_configured(seen: StatusShown, caller: Caller) -> StatusShown:
+    """A file that somebody is just editing does not end a watch."""
+    try:
+        found = configured(caller.asked, caller.environment)
+    except ScratchflowError:
+        return seen
+    return msgspec.structs.replace(seen, profiles=found.profiles, syncs=found.syncs)
 
 
 def _with_tunnels(settings: Settings, seen: StatusShown) -> StatusShown:

@@ -18,6 +18,7 @@ from scratchflow.config.file import users_directory
 from scratchflow.disk.memo import write_memo
 from scratchflow.model.errors.config import ConfigBadValue
 from scratchflow.model.results.sync import Conflict, LastPair, PathProblem, SyncedPair
+from scratchflow.model.times import iso_time
 
 _MOST_PATHS = 1000
 _MOST_BYTES = 4 << 20
@@ -125,9 +126,7 @@ def _condition(kept: _Kept) -> Literal["never", "clean", "conflicts", "incomplet
 
 
 def _text(moment_s: float | None) -> str | None:
-    if moment_s is None:
-        return None
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment_s))
+    return None if moment_s is None else iso_time(moment_s)
 
 
 def _age_s(moment_s: float | None, now_s: float) -> int | None:

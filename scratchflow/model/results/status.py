@@ -220,6 +220,10 @@ class StatusShown(Result, frozen=True):
     """The off-site copy of the snapshots; null when there is none."""
     usage: list[NodeUsage] = []
     """With `--usage`: what is in use on each node of the allocation, the first one first."""
+    profiles: int = 0
+    """How many profiles the configuration file of this machine has."""
+    syncs: bool = False
+    """Whether its `[sync]` names homes and folders to keep equal."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.config.edit import apply_edits
-from scratchflow.config.settings import Asked, sync_options
+from scratchflow.config.settings import Asked, Configured, configured, sync_options
 from scratchflow.flows.config import get, unset
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import ConfigBadValue, ConfigNoProfile, ConfigUnknownKey
@@ -86,3 +86,19 @@ def test_a_key_is_read_with_its_origin(file: Path) -> None:
         get(asked, {}, "sync.folder")
     unset(asked, {}, "sync.folders", dry_run=False)
     assert get(asked, {}, "sync.folders").value == []
+
+
+@pytest.mark.parametrize(
+    ("table", "syncs"),
+    [
+        ("", False),
+        ('[sync]\nprofiles = ["uni", "aws"]\n', False),
+        ('[sync]\nprofiles = ["uni"]\nfolders = ["p"]\n', False),
+        ('[sync]\nprofiles = ["uni", "aws"]\nfolders = ["p"]\n', True),
+    ],
+)
+def test_how_many_profiles_there_are_and_whether_they_sync(
+    file: Path, table: str, syncs: bool
+) -> None:
+    file.write_text(PROFILES + table)
+    assert configured(Asked(config=str(file)), {}) == Configured(profiles=2, syncs=syncs)

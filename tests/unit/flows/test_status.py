@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.cli.status_lines import shown as shown_lines
+from scratchflow.config.settings import Asked
 from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.status import status, with_alias
@@ -62,6 +64,19 @@ def test_a_job_that_waits_has_no_node_for_the_alias(tmp_path: Path) -> None:
     assert names(with_alias(cluster.settings, seen(job(2, "pending")), cluster.caller)) == [
         "alias.stale"
     ]
+
+
+def test_what_else_is_configured_is_told_and_a_broken_file_ends_no_watch(tmp_path: Path) -> None:
+    cluster = ToldCluster(tmp_path, {})
+    file = tmp_path / "two.toml"
+    two = '[profiles.p]\nlogin = "aws"\n[profiles.q]\nlogin = "q"\n'
+    file.write_text(f'{two}[sync]\nprofiles = ["p", "q"]\nfolders = ["notes"]\n')
+    caller = msgspec.structs.replace(cluster.caller, asked=Asked(config=str(file)))
+    shown = with_alias(cluster.settings, seen(), caller)
+    assert (shown.profiles, shown.syncs) == (2, True)
+    file.write_text("[profiles")
+    shown = with_alias(cluster.settings, seen(), caller)
+    assert (shown.profiles, shown.syncs) == (0, False)
 
 
 def test_nothing_is_mended_unless_it_is_asked_for(tmp_path: Path, use: Any) -> None:

@@ -1732,6 +1732,8 @@ export interface StatusShown {
   saved?: SavedShown | null;
   mirror?: MirrorShown | null;
   usage?: Array<NodeUsage>;
+  profiles?: number;
+  syncs?: boolean;
 }
 
 /** What persists where, and who says so; `backed_up` is empty when that is not known. */
