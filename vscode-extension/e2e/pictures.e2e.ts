@@ -93,7 +93,7 @@ describe.runIf(WRITES_IMAGES)('pictures', () => {
   });
 
   test('a node is picked', async () => {
-    for (const theme of workbench.allThemes) {
+    for (const theme of workbench.themes) {
       await workbench.page.keyboard.press('Escape');
       await workbench.useTheme(theme);
       await workbench.command('Scratchflow: Allocate Compute Node');
@@ -153,7 +153,7 @@ describe.runIf(WRITES_IMAGES)('pictures', () => {
     await workbench.openRow(workbench.row(/^work$/));
     await workbench.openRow(workbench.row(/^src$/));
     await workbench.row(/^model\.py/).waitFor();
-    await workbench.pictures('work', workbench.allThemes);
+    await workbench.pictures('work');
     await workbench.useTheme('dark');
     await workbench.shippedPicture('work');
     await workbench.shippedPicture('snapshots', workbench.pane('Snapshots'));
@@ -190,7 +190,7 @@ describe.runIf(WRITES_IMAGES)('pictures', () => {
     await dashboard.getByText('results').first().waitFor();
     // What it says, the side bar says too.
     await workbench.command('View: Toggle Primary Side Bar Visibility');
-    for (const theme of workbench.allThemes) {
+    for (const theme of workbench.themes) {
       await workbench.useTheme(theme);
       const poor = await dashboard.locator('body').evaluate(hardToRead);
       if (poor.length > 0) throw new Error(`${theme}: ${poor.join('; ')}`);

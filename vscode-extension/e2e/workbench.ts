@@ -233,9 +233,9 @@ export class Workbench {
       await this.dashboard.locator(`body[data-vscode-theme-kind="${page}"]`).waitFor();
   }
 
-  /** A picture of what is there now, once in dark and once in light. */
-  async pictures(name: string, themes = this.themes): Promise<void> {
-    for (const theme of themes) {
+  /** A picture of what is there now, in each theme. */
+  async pictures(name: string): Promise<void> {
+    for (const theme of this.themes) {
       await this.useTheme(theme);
       await this.picture(`${name}-${theme}`);
     }
@@ -243,12 +243,7 @@ export class Workbench {
 
   /** For what closes when another theme is chosen: to be opened in each. */
   get themes(): readonly Theme[] {
-    return WRITES_IMAGES ? ['dark', 'light'] : ['light'];
-  }
-
-  /** The same with those for people who need more contrast. */
-  get allThemes(): readonly Theme[] {
-    return WRITES_IMAGES ? ['hc', 'hc-light', ...this.themes] : this.themes;
+    return WRITES_IMAGES ? ['hc', 'hc-light', 'dark', 'light'] : ['light'];
   }
 
   /** Gives the side bar the width that a person would give it. */

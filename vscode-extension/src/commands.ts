@@ -4,6 +4,7 @@ import { allocate } from './flows/allocate';
 import { attach } from './flows/attach';
 import { autobackup } from './flows/autobackup';
 import { clear } from './flows/clear';
+import { moveTo } from './flows/clusters';
 import { guarded, type Context } from './flows/context';
 import { doctor } from './flows/doctor';
 import { fileHistory } from './flows/history';
@@ -21,9 +22,11 @@ import { setup } from './flows/setup';
 import { shell } from './flows/shell';
 import { openSettings } from './flows/settingsFile';
 import * as snapshots from './flows/snapshots';
+import * as homes from './flows/sync';
 import { hop, up } from './flows/up';
 import { backup, create, restore } from './flows/workspace';
 import type { JobRef } from './format/jobText';
+import type { ClusterRef, ConflictRef } from './format/syncText';
 import type { Row } from './views/row';
 
 type Handler = (...args: never[]) => unknown;
@@ -62,7 +65,6 @@ export function handlers(
     login: guarded(context, (given, again?: () => Promise<void>) => login(given, again)),
     doctor: guarded(context, doctor),
     config: guarded(context, openSettings),
-    switchProfile: guarded(context, switchProfile),
     install: guarded(context, (given) => install(given, places)),
     remoteSsh: guarded(context, tune),
     menu: guarded(context, menu),
@@ -71,12 +73,14 @@ export function handlers(
     ...viewHandlers(context),
     ...rowHandlers(context),
     ...jobHandlers(context),
+    ...clusterHandlers(context),
   };
 }
 
 /** What brings a view of the side bar to the front. */
 function viewHandlers({ editor }: Context): Record<string, Handler> {
   return {
+    clusters: () => editor.execute('scratchflow.clustersView.focus'),
     jobs: () => editor.execute('scratchflow.jobsView.focus'),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
   };
@@ -112,6 +116,25 @@ function jobHandlers(context: Context): Record<string, Handler> {
   };
 }
 
+/** What concerns other profiles than the one in use. */
+function clusterHandlers(context: Context): Record<string, Handler> {
+  return {
+    switchProfile: onCluster(context, switchProfile),
+    sync: onCluster(context, homes.syncHomes),
+    lookForConflicts: onCluster(context, homes.lookForConflicts),
+    'cluster.move': onRow(context, moveTo),
+    'conflict.keep': onRow(context, homes.keepOne),
+  };
+}
+
+/** From a row of the view Clusters, or from elsewhere without one. */
+function onCluster(
+  context: Context,
+  flow: (context: Context, ref?: ClusterRef) => Promise<void>,
+): Handler {
+  return guarded(context, (given, row?: Row) => flow(given, row?.ref as ClusterRef | undefined));
+}
+
 function onJob(context: Context, flow: (context: Context, ref?: JobRef) => Promise<void>): Handler {
   return guarded(context, (given, row?: Row) => flow(given, row?.ref as JobRef | undefined));
 }
@@ -130,7 +153,7 @@ function onJobs(
   });
 }
 
-type Ref = snapshots.SnapshotRef & snapshots.FileRef & serving.ServiceRef;
+type Ref = snapshots.SnapshotRef & snapshots.FileRef & serving.ServiceRef & ConflictRef;
 type OnRef = (context: Context, ref: Ref) => Promise<void>;
 
 /** A row's menu gives the row; the flow wants what the row stands for. */

@@ -43,12 +43,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const refresh = () => screen.refresh();
   const nodes = () => screen.freshNodes();
   const [jobs, refreshJobs] = [() => screen.jobs.fresh(), () => screen.jobs.refresh()];
-  const reconnect = () => {
-    watch.restart();
-    refresh();
-  };
+  const refreshSync = () => screen.clusters.refreshSync();
+  const reconnect = () => beginAnew(watch, screen);
   const flow: Context = {
-    ...{ cli, editor, store, nodes, jobs, refreshJobs, refresh, reconnect },
+    ...{ cli, editor, store, nodes, jobs, refreshJobs, refreshSync, refresh, reconnect },
     ...{ locate: find, globalArgs: args },
   };
   context.subscriptions.push(
@@ -67,6 +65,12 @@ export function activate(context: vscode.ExtensionContext): void {
   // Starting a process takes longer than all of the above; the editor need not wait for it.
   setImmediate(() => begin(watch));
   log(`# activated in ${(performance.now() - startedMs).toFixed(1)} ms`);
+}
+
+function beginAnew(watch: Watch, screen: Screen): void {
+  watch.restart();
+  screen.refresh();
+  screen.clusters.refresh();
 }
 
 /** Of several windows that are restored at once, only one has the focus; the others hear of no change. */

@@ -14,6 +14,8 @@ export interface Options {
   readonly silenceMs?: number;
   /** Another profile than the one in use. */
   readonly profile?: string;
+  /** Asks all profiles: then none is named. */
+  readonly isForAll?: boolean;
 }
 
 export interface Done<T> {
@@ -45,9 +47,7 @@ export class Cli {
     const file = await this.around.locate();
     if (options.signal?.aborted) throw new CliError(cancelled());
     const verb = op.split(' ');
-    const { profile } = options;
-    const globals = profile === undefined ? this.around.globalArgs() : ['--profile', profile];
-    const args = [...verb, ...(options.args ?? []), ...globals, '--json'];
+    const args = [...verb, ...(options.args ?? []), ...this.globals(options), '--json'];
     const summary = await this.converse(file, args, options);
     // The schema ties `op` to the type of `data`; the CLI's own tests hold it to that.
     return { data: summary.data as unknown as Results[O], warnings: summary.warnings };
@@ -61,6 +61,11 @@ export class Cli {
   /** Whether a command is under way, beside the one that only watches. */
   isBusy(): boolean {
     return [...this.running.values()].some((args) => !args.includes('--watch'));
+  }
+
+  private globals({ profile, isForAll }: Options): readonly string[] {
+    if (isForAll) return [];
+    return profile === undefined ? this.around.globalArgs() : ['--profile', profile];
   }
 
   private async converse(file: string, args: readonly string[], options: Options) {

@@ -23,6 +23,8 @@ export interface Context {
   readonly jobs: () => Promise<JobsListed>;
   /** Something became of a job: the view Jobs is asked for again. */
   readonly refreshJobs: () => void;
+  /** A sync ended: what it left is shown by the view Clusters. */
+  readonly refreshSync: () => void;
   /** A command changed something: the lists in the side bar are asked for again. */
   readonly refresh: () => void;
   /** The CLI or its settings are others than before: everything is. */

@@ -4,6 +4,7 @@ import type { ConfigShown } from '../cli/protocol';
 import type { Choice } from '../editor';
 import type { Context } from './context';
 import { text } from '../settings';
+import type { ClusterRef } from '../format/syncText';
 import { plain } from '../format/words';
 
 /** Works without any cluster; of no use to somebody who wants a node and has one. */
@@ -28,8 +29,14 @@ export async function chooseProfile({ cli, editor }: Context): Promise<boolean> 
   return true;
 }
 
-/** For this window alone: others go on with theirs. */
-export async function switchProfile({ cli, editor, reconnect }: Context): Promise<void> {
+/** For this window alone: others go on with theirs. A row of the view Clusters says which. */
+export async function switchProfile(context: Context, ref?: ClusterRef): Promise<void> {
+  const { cli, editor, reconnect } = context;
+  if (ref) {
+    await editor.rememberHere(OF_WINDOW, ref.profile);
+    reconnect();
+    return;
+  }
   const { data } = await cli.run('config show');
   const asAll = {
     label: 'As in other windows',

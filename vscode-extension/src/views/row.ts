@@ -18,5 +18,7 @@ export interface Row {
   readonly ref?: unknown;
   /** The command that a click runs. */
   readonly command?: string;
+  /** Whether what is beneath is seen at first. */
+  readonly isOpen?: boolean;
   readonly children?: () => Promise<readonly Row[]>;
 }

@@ -14,6 +14,7 @@ import { serviceRows } from '../views/services';
 import { snapshotRows } from '../views/snapshots';
 import { statusBar } from '../views/statusBar';
 import { usageRows } from '../views/usage';
+import { ClustersView } from './clustersView';
 import { DashboardPanel } from './dashboardPanel';
 import { JobsView } from './jobsView';
 import { RowTree } from './tree';
@@ -28,6 +29,7 @@ const ALARMS = {
 
 export class Screen {
   readonly jobs: JobsView;
+  readonly clusters: ClustersView;
   private readonly bar: vscode.StatusBarItem;
   private readonly panel: DashboardPanel;
   private readonly snapshots: Listing<SnapshotsListed>;
@@ -48,6 +50,7 @@ export class Screen {
     const ask = async () => (await cli.run('status', { args: ['--usage'] })).data;
     this.usage = new Aging(ask, USAGE_MS, Date.now);
     this.jobs = new JobsView(cli, store);
+    this.clusters = new ClustersView(cli, store);
     this.panel = new DashboardPanel(extension, () => this.makeDashboard());
     this.trees = {
       'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
@@ -65,7 +68,8 @@ export class Screen {
     );
     this.bar.show();
     this.redraw();
-    return vscode.Disposable.from(this.bar, ...views, this.jobs.show(), this.panel);
+    const more = [this.jobs.show(), this.clusters.show()];
+    return vscode.Disposable.from(this.bar, ...views, ...more, this.panel);
   }
 
   /** Whoever opens it wants to know what is free now. */
@@ -84,6 +88,7 @@ export class Screen {
       this.jobs.refresh();
     }
     this.jobs.look(now);
+    if (clustersMark(now) !== clustersMark(before)) this.clusters.redraw();
     if (isKnownNow || jobMark(now) !== jobMark(before)) {
       this.forget('nodes');
       this.forget('usage');
@@ -124,6 +129,8 @@ export class Screen {
     setContext('hasCli', picture.status !== undefined);
     setContext('hasServices', serviceRows(picture).length > 0);
     setContext('hasCluster', Boolean(picture.status?.alias));
+    setContext('hasClusters', (picture.status?.profiles ?? 0) > 1);
+    setContext('syncs', picture.status?.syncs === true);
     this.trees['scratchflow.allocationView']?.redraw();
     this.trees['scratchflow.servicesView']?.redraw();
     void this.panel.update();
@@ -180,6 +187,11 @@ function snapshotMark({ status }: Picture): string {
 
 function jobMark({ status }: Picture): string {
   return `${status?.profile} ${status?.allocation?.job_id} ${status?.allocation?.state}`;
+}
+
+/** Which of the clusters is this window's, and whether there are homes to sync. */
+function clustersMark({ status }: Picture): string {
+  return `${status?.profile} ${status?.syncs}`;
 }
 
 function troubleOf({ link }: Picture): string {

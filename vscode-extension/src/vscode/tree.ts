@@ -30,8 +30,9 @@ export class RowTree implements vscode.TreeDataProvider<Row> {
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
-    const { Collapsed, None } = vscode.TreeItemCollapsibleState;
-    const item = new vscode.TreeItem(row.label, row.children ? Collapsed : None);
+    const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+    const opened = row.isOpen ? Expanded : Collapsed;
+    const item = new vscode.TreeItem(row.label, row.children ? opened : None);
     if (row.id !== undefined) item.id = row.id;
     if (row.description !== undefined) item.description = row.description;
     if (row.tooltip !== undefined) item.tooltip = row.tooltip;

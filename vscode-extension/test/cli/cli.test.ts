@@ -10,6 +10,17 @@ afterEach(() => expect(unhandled).toEqual([]));
 
 const problemFrom = (running: Promise<unknown>) => running.then(() => undefined, problemOf);
 
+test('a window’s own profile is named, unless all of them are asked', async () => {
+  const around = { globalArgs: () => ['--profile', 'aws'] };
+  const { cli, calls } = fakeCli({ status: answering({}) }, around);
+  await cli.run('status');
+  await cli.run('status --all', { isForAll: true });
+  expect(calls().map(({ argv }) => argv?.join(' '))).toEqual([
+    'status --profile aws --json',
+    'status --all --json',
+  ]);
+});
+
 describe('a command', () => {
   test('gives its result and tells every event on the way', async () => {
     const { cli } = fakeCli({ backup: playing('backup') });

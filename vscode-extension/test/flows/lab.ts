@@ -27,6 +27,7 @@ export function lab(play: Play, answers: FakeEditor['answers'] = {}, status?: St
       return (await fake.cli.run('jobs')).data;
     },
     refreshJobs: () => void editor.seen.push('refresh jobs'),
+    refreshSync: () => void editor.seen.push('refresh sync'),
     refresh: () => void editor.seen.push('refresh'),
     reconnect: () => void editor.seen.push('reconnect'),
   };

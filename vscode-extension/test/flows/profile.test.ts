@@ -37,3 +37,10 @@ test('asked on which cluster, a window with its own profile keeps the answer to 
   expect(editor.seen.at(-1)).toBe('here: profile = "azure"');
   expect(editor.settings.has('profile')).toBe(false);
 });
+
+test('a row of the view Clusters says which profile, and nothing is asked', async () => {
+  const { context, editor, argvs } = lab(PLAY);
+  await switchProfile(context, { profile: 'azure' });
+  expect(argvs()).toEqual([]);
+  expect(editor.seen).toEqual(['here: profile = "azure"', 'reconnect']);
+});
