@@ -240,14 +240,16 @@ class Offer(Naming, frozen=True, kw_only=True):
 
 
 class ArchiveOf(msgspec.Struct, frozen=True):
-    """An archive that a snapshot reads from. Without a manifest of its own nobody noted its SHA-256: empty then.
+    """An archive that a snapshot reads from. `sha256` is in the manifest of its own snapshot: empty when that is gone.
 
-    Of one that is written while it is sent, the size is not known either: 0 then.
+    `own_sha256` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
+    nor the size: 0 then.
     """
 
     id: str
     bytes: int = 0
     sha256: str = ""
+    own_sha256: str = ""
 
 
 class WholeSnapshot(msgspec.Struct, frozen=True):

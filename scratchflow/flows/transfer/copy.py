@@ -17,9 +17,10 @@ from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.streamed import Streamed
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
+from scratchflow.model.ages import naming
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.transfer import CopyBroken, CopyToItself
 from scratchflow.model.events import Data, Emit, Event, Log, Progress
 from scratchflow.model.requests import (
@@ -182,8 +183,7 @@ class _Copy:
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""
         for damaged in self._damaged_archives & {one.archive.id for one in lacking.archives}:
-            reason = f"so is `{damaged}`, which it needs"
-            raise SnapshotDamaged(snapshot=snapshot.id, reason=reason)
+            raise self._damaged_at_source(snapshot.id, f"so is `{damaged}`, which it needs")
         for one in lacking.archives:
             if one.archive.id in self._arrived or one.is_whole:
                 continue
@@ -199,6 +199,8 @@ class _Copy:
         """An archive from where an earlier run left off; from its beginning when that was not the beginning of it."""
         try:
             self._send_archive(snapshot, lacking.archive, lacking.arrived_bytes)
+        except DamagedAtSource:
+            raise
         except SnapshotDamaged:
             if not lacking.arrived_bytes:
                 raise
@@ -206,14 +208,27 @@ class _Copy:
 
     def _send_archive(self, snapshot: str, archive: ArchiveOf, offset: int) -> None:
         asked = GiveArchive(snapshot=snapshot, archive=archive.id, offset=offset)
+        problems: list[str] = []
 
         def give(out: Out) -> str:
             given = self._source.at_workspace(
                 "snapshots give", asked, ArchiveGiven, emit=_into(out)
             )
+            if given.problem:
+                problems.append(given.problem)
             return given.sha256
 
-        self._pass_on(give, TakeArchive(archive=archive, offset=offset))
+        try:
+            self._pass_on(give, TakeArchive(archive=archive, offset=offset))
+        except SnapshotDamaged as error:
+            # The other end knows only that it got something else.
+            raise (self._damaged_at_source(snapshot, problems[0]) if problems else error) from None
+
+    def _damaged_at_source(self, snapshot: str, reason: str) -> DamagedAtSource:
+        source = self._source.settings.name
+        error = DamagedAtSource(snapshot=snapshot, source=source, reason=reason)
+        error.rephrase(lambda text: naming(text, source))
+        return error
 
     def _in_one(self, snapshot: WholeSnapshot) -> WholeSnapshot:
         """The snapshot as one full archive: the other store has an archive of that name that is another one."""

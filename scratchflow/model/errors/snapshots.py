@@ -59,6 +59,14 @@ class SnapshotDamaged(ScratchflowError):
     hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
 
 
+class DamagedAtSource(SnapshotDamaged):
+    """A snapshot that was to be copied is damaged in the store that it comes from."""
+
+    code = "snapshot.damaged_at_source"
+    message = "snapshot `{snapshot}` is damaged in the store of profile `{source}`: {reason}"
+    hint = "`scratchflow snapshots verify` reads them all there; copy another one by its id"
+
+
 class DamagedOnMirror(SnapshotDamaged):
     """An archive on the mirror is missing there, or is not what was sent."""
 

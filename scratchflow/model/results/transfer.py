@@ -62,10 +62,14 @@ class SnapshotsLacking(Result, frozen=True):
 
 
 class ArchiveGiven(Result, frozen=True):
-    """`snapshots give`: what went out; the SHA-256 is that of the whole archive."""
+    """`snapshots give`: what went out; the SHA-256 is that of the whole archive.
+
+    `problem` says what is wrong with it in the store that gave it; empty when it is as it was written.
+    """
 
     size_bytes: int
     sha256: str
+    problem: str = ""
 
 
 class ArchiveTaken(Result, frozen=True):

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from scratchflow.archive.format.container import FOOTER_BYTES, unpack_footer
-from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.own_sha256 import ArchiveDigest
 from scratchflow.cluster.rclone.remote import Remote, beneath
 from scratchflow.disk.durable import fsync_directory, write_new
 from scratchflow.model.errors.snapshots import (
@@ -293,18 +292,11 @@ class _Fetching:
 
 def sound(pieces: Iterable[bytes], archive: ArchiveOf) -> Iterator[bytes]:
     """The pieces of an archive whose snapshot is gone; SnapshotDamaged at their end if they are not what its footer says."""
-    digest, tail, size = hashlib.sha256(), b"", 0
+    digest = ArchiveDigest()
     for piece in pieces:
-        size += len(piece)
-        tail += piece
-        digest.update(tail[:-FOOTER_BYTES])
-        tail = tail[-FOOTER_BYTES:]
+        digest.update(piece)
         yield piece
-    try:
-        is_sound = unpack_footer(tail, size).content_sha256 == digest.digest()
-    except Malformed:
-        is_sound = False
-    if not is_sound:
+    if not digest.own_sha256:
         reason = f"`{archive.id}{ARCHIVE_SUFFIX}` on the mirror does not match its own SHA-256"
         raise SnapshotDamaged(snapshot=archive.id, reason=reason)
 

@@ -1,15 +1,18 @@
 """The two ends of `snapshots copy`: a store that offers and gives, and one that says what it lacks, and takes.
 
-Both need their store alone. Archives travel as they are, so a snapshot keeps its id and its chain; every byte is compared
-with the SHA-256 in the manifest where it arrives.
+Both need their store alone. Archives travel as they are, so a snapshot keeps its id and its chain; every byte is compared,
+where it is read and where it arrives, with the SHA-256 in the manifest, or with the one in the footer where that is gone.
 """
 
 from __future__ import annotations
 
-import hashlib
+import time
 from collections.abc import Iterable
 
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
 from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Data, Progress
 from scratchflow.model.requests import (
@@ -29,6 +32,7 @@ from scratchflow.model.results.transfer import (
     SnapshotsOffered,
 )
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -41,8 +45,9 @@ from scratchflow.store.catalogue import (
     read_manifest_file,
 )
 from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.commit.arriving import Arriving
-from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import parents_known, read_noted
@@ -67,33 +72,58 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
         wanted = sorted(found.values(), key=lambda one: one.id)
     else:
         wanted = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
-    marks = read_marks(place)
+    offering = _Offering(place, catalogue)
+    snapshots: list[WholeSnapshot] = []
+    damaged = set() if asked.snapshots else set(catalogue.damaged)
+    for one in wanted:
+        try:
+            snapshots.append(offering.whole(one))
+        except SnapshotDamaged:
+            if asked.snapshots:
+                raise
+            damaged.add(one.id)
     return SnapshotsOffered(
-        snapshots=[_whole(place, catalogue, one, kept=one.id in marks) for one in wanted],
-        damaged=[] if asked.snapshots else sorted(catalogue.damaged),
+        snapshots=snapshots,
+        damaged=sorted(damaged),
         store_id=read_store_id(place),
         parents=parents_known(catalogue.snapshots, read_noted(place)),
     )
 
 
-def _whole(
-    place: StoreDirectory, catalogue: Catalogue, manifest: Manifest, *, kept: bool
-) -> WholeSnapshot:
-    known = {one.id: one for one in catalogue.snapshots}
-    return WholeSnapshot(
-        id=manifest.id,
-        workspace=manifest.workspace,
-        manifest=read_manifest_file(place, manifest.id).decode(),
-        archives=[_archive(place, one, known) for one in sorted(needed_archives(manifest))],
-        kept=kept,
-    )
+class _Offering:
+    """Snapshots of a store as they can be copied. Of each archive the footer is read, once."""
 
+    def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
+        self._place = place
+        self._marks = read_marks(place)
+        self._manifests = {one.id: one for one in catalogue.snapshots}
+        self._archives: dict[str, ArchiveOf] = {}
 
-def _archive(place: StoreDirectory, archive: str, known: dict[str, Manifest]) -> ArchiveOf:
-    manifest = known.get(archive)
-    if manifest is not None:
-        return ArchiveOf(archive, manifest.archive_bytes, manifest.archive_sha256)
-    return ArchiveOf(archive, place.archive(archive).stat().st_size)
+    def whole(self, manifest: Manifest) -> WholeSnapshot:
+        """The snapshot; SnapshotDamaged when one of its archives does not even end as one."""
+        needed = sorted(needed_archives(manifest))
+        return WholeSnapshot(
+            id=manifest.id,
+            workspace=manifest.workspace,
+            manifest=read_manifest_file(self._place, manifest.id).decode(),
+            archives=[self._archive(manifest.id, one) for one in needed],
+            kept=manifest.id in self._marks,
+        )
+
+    def _archive(self, snapshot: str, archive: str) -> ArchiveOf:
+        if archive not in self._archives:
+            file = self._place.archive(archive)
+            try:
+                own_sha256 = noted_sha256(file)
+            except (Malformed, OSError) as error:
+                problem = error.strerror if isinstance(error, OSError) else error
+                reason = f"`{archive}{ARCHIVE_SUFFIX}`: {problem}"
+                raise SnapshotDamaged(snapshot=snapshot, reason=reason) from error
+            known = self._manifests.get(archive)
+            size = known.archive_bytes if known else file.stat().st_size
+            sha256 = known.archive_sha256 if known else ""
+            self._archives[archive] = ArchiveOf(archive, size, sha256, own_sha256)
+        return self._archives[archive]
 
 
 def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacking:
@@ -119,26 +149,39 @@ def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot])
 def give(context: NodeContext, notify: Notifier, asked: GiveArchive) -> ArchiveGiven:
     """Sends an archive as `Data` events. It is held against `prune` meanwhile."""
     place = find_place(context.store, context.workspace.name)
-    manifest = read_catalogue(place).by_id(asked.snapshot)
+    catalogue = read_catalogue(place)
+    manifest = catalogue.by_id(asked.snapshot)
     if asked.archive not in needed_archives(manifest):
         raise RequestRefused(reason=f"`{asked.snapshot}` does not need `{asked.archive}`")
     archives = sorted(needed_archives(manifest))
     with reading(place, manifest.id, archives, token=context.token(16)):
-        return _give(place, notify, asked)
+        digest = _give(place, notify, asked)
+    known = {one.id: one for one in catalogue.snapshots}.get(asked.archive)
+    problem = _problem(asked.archive, digest, known)
+    if problem and known:  # `status` and `snapshots list` show it from now on
+        now = iso_time(time.time()) or ""
+        record_verified(place, [Verification(snapshot=known.id, time=now, problem=problem)])
+    return ArchiveGiven(size_bytes=digest.size_bytes, sha256=digest.sha256, problem=problem)
 
 
-def _give(place: StoreDirectory, notify: Notifier, asked: GiveArchive) -> ArchiveGiven:
-    digest = hashlib.sha256()
-    at = 0
+def _give(place: StoreDirectory, notify: Notifier, asked: GiveArchive) -> ArchiveDigest:
+    digest = ArchiveDigest()
     with place.archive(asked.archive).open("rb", buffering=0) as file:
         while piece := file.read(_PIECE_BYTES):
+            rest = piece[max(0, asked.offset - digest.size_bytes) :]
             digest.update(piece)
-            rest = piece[max(0, asked.offset - at) :]
-            at += len(piece)
             if rest:
                 notify.emit(Data(content=rest))
-                notify.emit(Progress(phase="copy", bytes_done=at))
-    return ArchiveGiven(size_bytes=at, sha256=digest.hexdigest())
+                notify.emit(Progress(phase="copy", bytes_done=digest.size_bytes))
+    return digest
+
+
+def _problem(archive: str, found: ArchiveDigest, known: Manifest | None) -> str:
+    """What is wrong with an archive that was read; empty when it is as it was written."""
+    name = f"`{archive}{ARCHIVE_SUFFIX}`"
+    if known and found.sha256 != known.archive_sha256:
+        return f"{name} does not match the SHA-256 in its manifest"
+    return "" if found.own_sha256 else f"{name} does not match its own SHA-256"
 
 
 def take(context: NodeContext, _: Notifier, asked: TakeArchive) -> ArchiveTaken:

@@ -28,7 +28,7 @@ from scratchflow.store.catalogue import (
     read_catalogue,
 )
 from scratchflow.store.checks.verified import forget_verified, known_damaged, read_verified
-from scratchflow.store.commit.arriving import adopt, arrived_bytes, has_arrived, sha256_of
+from scratchflow.store.commit.arriving import adopt, arrived_bytes, digest_of, has_arrived
 from scratchflow.store.commit.commit import publish_manifest
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
@@ -100,7 +100,7 @@ class _Known:
     def read(self, archive: str) -> str:
         """The SHA-256 of what lies there; it is read once."""
         if archive not in self._read:
-            self._read[archive] = sha256_of(self._place.archive(archive))
+            self._read[archive] = digest_of(self._place.archive(archive)).sha256
         return self._read[archive]
 
     def is_another(self, archive: ArchiveOf) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.read.own_sha256 import ArchiveDigest
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -44,15 +44,24 @@ def arrived_bytes(place: StoreDirectory, archive: ArchiveOf) -> int:
     Nothing of one whose SHA-256 nobody knows: what is there could be of another archive.
     """
     part = _size(_part(place, archive.id)) or 0
-    return part if archive.sha256 and part <= archive.bytes else 0
+    return part if _has_digest(archive) and part <= archive.bytes else 0
 
 
 def has_arrived(place: StoreDirectory, archive: ArchiveOf) -> bool:
     """Whether it is there as a whole. It is read again: it may have waited for days since it was compared."""
     file = _whole(place, archive.id)
-    if not archive.bytes or not archive.sha256 or _size(file) != archive.bytes:
+    if not archive.bytes or not _has_digest(archive) or _size(file) != archive.bytes:
         return False
-    return sha256_of(file) == archive.sha256
+    return is_that(digest_of(file), archive)
+
+
+def is_that(found: ArchiveDigest, archive: ArchiveOf) -> bool:
+    """Whether what was read is this archive, by all that is known of it."""
+    return (
+        archive.bytes in {0, found.size_bytes}
+        and archive.sha256 in {"", found.sha256}
+        and archive.own_sha256 in {"", found.own_sha256}
+    )
 
 
 class Arriving(msgspec.Struct, frozen=True):
@@ -83,14 +92,15 @@ class Arriving(msgspec.Struct, frozen=True):
             wanted = self.archive.bytes or size
             if size < wanted:
                 raise StreamBroken(reason=f"{size} of {wanted} bytes came")
-            found = _sha256(descriptor)
-            if size > wanted or self.archive.sha256 not in {"", found}:
+            found = _digest(descriptor)
+            if not is_that(found, self.archive):
                 os.unlink(part)
-                reason = "what arrived does not match the SHA-256 in its manifest"
+                meant = "the SHA-256 in its manifest" if self.archive.sha256 else "its own SHA-256"
+                reason = f"what arrived does not match {meant}"
                 raise SnapshotDamaged(snapshot=self.archive.id, reason=reason)
             os.replace(part, _whole(self.place, self.archive.id))
             fsync_directory(self.place.arriving)
-            return ArchiveOf(self.archive.id, size, found)
+            return ArchiveOf(self.archive.id, size, found.sha256, found.own_sha256)
 
 
 def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> list[str]:
@@ -130,12 +140,12 @@ def _nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
         raise EmptyStoreFull(path=place.directory, reason=error.fields["reason"]) from error
 
 
-def sha256_of(file: Path) -> str:
+def digest_of(file: Path) -> ArchiveDigest:
     """Of the whole file."""
     with store_errors(file):
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            return _sha256(descriptor)
+            return _digest(descriptor)
         finally:
             os.close(descriptor)
 
@@ -167,12 +177,15 @@ def _alone(part: Path, archive: str) -> Iterator[int]:
             os.close(descriptor)
 
 
-def _sha256(descriptor: int) -> str:
-    digest, offset = hashlib.sha256(), 0
-    while piece := os.pread(descriptor, _READ_BYTES, offset):
+def _digest(descriptor: int) -> ArchiveDigest:
+    digest = ArchiveDigest()
+    while piece := os.pread(descriptor, _READ_BYTES, digest.size_bytes):
         digest.update(piece)
-        offset += len(piece)
-    return digest.hexdigest()
+    return digest
+
+
+def _has_digest(archive: ArchiveOf) -> bool:
+    return bool(archive.sha256 or archive.own_sha256)
 
 
 def _write_all(descriptor: int, piece: bytes) -> None:

@@ -202,10 +202,14 @@ export interface AllocationShown {
   nodes?: Array<string>;
 }
 
-/** `snapshots give`: what went out; the SHA-256 is that of the whole archive. */
+/**
+ * `snapshots give`: what went out; the SHA-256 is that of the whole archive.
+ * `problem` says what is wrong with it in the store that gave it; empty when it is as it was written.
+ */
 export interface ArchiveGiven {
   size_bytes: number;
   sha256: string;
+  problem?: string;
 }
 
 /** An archive that is to be sent, and how much of it arrived earlier; `is_whole` when that was compared and is all. */
@@ -216,13 +220,15 @@ export interface ArchiveLacking {
 }
 
 /**
- * An archive that a snapshot reads from. Without a manifest of its own nobody noted its SHA-256: empty then.
- * Of one that is written while it is sent, the size is not known either: 0 then.
+ * An archive that a snapshot reads from. `sha256` is in the manifest of its own snapshot: empty when that is gone.
+ * `own_sha256` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
+ * nor the size: 0 then.
  */
 export interface ArchiveOf {
   id: string;
   bytes?: number;
   sha256?: string;
+  own_sha256?: string;
 }
 
 /** `snapshots take`: the archive arrived whole, and was read back. */

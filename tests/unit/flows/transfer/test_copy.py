@@ -17,7 +17,7 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.transfer import copy as module
 from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.model.errors.agent import StreamBroken
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
 from scratchflow.model.errors.transfer import (
     CopyBroken,
@@ -228,6 +228,49 @@ def test_a_damaged_archive_is_not_taken(two: Two, where: float) -> None:
     assert list(two.there.place.arriving.glob("*")) == []
 
 
+def test_a_damaged_archive_is_said_to_be_that_of_the_source(two: Two) -> None:
+    damaged = two.here.ids[0]
+    rot(two.here.place.archive(damaged))
+    with pytest.raises(DamagedAtSource) as caught:
+        two.copy(damaged)
+    assert "damaged in the store of profile `here`" in str(caught.value)
+    assert f"`{damaged}.tar.lz4` does not match the SHA-256 in its manifest" in str(caught.value)
+    assert "`scratchflow -p here snapshots verify`" in caught.value.shown_hint
+    # All of them need it, and `status` says so from now on.
+    assert known_damaged(two.here.place, read_catalogue(two.here.place).snapshots) == set(
+        two.here.ids
+    )
+
+
+@pytest.mark.parametrize("where", [0.0, 0.5, 0.9999])
+def test_a_damaged_archive_whose_manifest_is_gone_is_not_taken(two: Two, where: float) -> None:
+    first, second, third = two.here.ids
+    two.here.place.manifest(first).unlink()
+    rot(two.here.place.archive(first), where)
+    with pytest.raises(SnapshotDamaged, match=f"`{first}.tar.lz4`"):
+        two.copy(third)
+    assert two.there.ids == []
+    done = two.copy()
+    assert (done.copied, done.damaged) == ([], [second, third])
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert two.there.ids == []
+    assert list(two.there.place.arriving.glob(f"{first}*")) == []
+
+
+def test_an_archive_whose_manifest_is_gone_is_taken_up_in_its_middle(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _, third = two.here.ids
+    two.here.place.manifest(first).unlink()
+    whole = two.copy(third, dry_run=True).sent_bytes
+    with monkeypatch.context() as patch:
+        cut_after(300_000, patch)
+        with pytest.raises(CopyBroken):
+            two.copy(third)
+    assert two.copy(third).sent_bytes < whole - 200_000
+    two.require_same(third)
+
+
 def test_one_that_lacks_an_archive_is_named_and_the_others_go(two: Two) -> None:
     lost = two.here.ids[1]
     two.here.place.archive(lost).unlink()
@@ -277,10 +320,10 @@ def test_one_of_which_the_other_store_holds_a_part_is_named_and_nothing_is_overw
     assert any("has another archive under the name of snapshot" in line for line in copied(done))
 
 
-def rot(archive: Path) -> None:
+def rot(archive: Path, where: float = 0.5) -> None:
     """A byte of it changes, as on a failing disk."""
     content = bytearray(archive.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[int(len(content) * where)] ^= 1
     archive.chmod(0o600)
     archive.write_bytes(content)
 

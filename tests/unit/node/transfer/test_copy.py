@@ -7,6 +7,7 @@ import hashlib
 import msgspec
 import pytest
 
+from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.model.errors.agent import RequestRefused, StreamBroken
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Data, Event
@@ -46,7 +47,8 @@ def test_what_is_offered_tells_size_and_digest_of_every_archive(
 ) -> None:
     content = desk.place.archive(offered.id).read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
-    assert offered.archives == [ArchiveOf(offered.id, len(content), sha256)]
+    own_sha256 = hashlib.sha256(content[:-FOOTER_BYTES]).hexdigest()
+    assert offered.archives == [ArchiveOf(offered.id, len(content), sha256, own_sha256)]
     assert offered.manifest.encode() == desk.place.manifest(offered.id).read_bytes()
 
 

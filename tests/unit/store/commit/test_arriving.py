@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.read.own_sha256 import noted_sha256
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import ArchiveOf
@@ -71,6 +72,26 @@ def test_other_bytes_are_refused_and_go(place: StoreDirectory, content: bytes) -
     with pytest.raises(SnapshotDamaged):
         Arriving(place, ARCHIVE, 0).take(iter([content]))
     assert names(place) == []
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_one_whose_manifest_is_gone_is_compared_with_the_sha256_in_its_footer(
+    desk: Desk, *, changed: bool
+) -> None:
+    snapshot = desk.backup().snapshot or ""
+    content = bytearray(desk.place.archive(snapshot).read_bytes())
+    archive = ArchiveOf(
+        snapshot, len(content), own_sha256=noted_sha256(desk.place.archive(snapshot))
+    )
+    arriving = Arriving(desk.place, archive, 0)
+    if not changed:
+        arriving.take(iter([bytes(content)]))
+        assert has_arrived(desk.place, archive)
+        return
+    content[2000] ^= 1
+    with pytest.raises(SnapshotDamaged, match="its own SHA-256"):
+        arriving.take(iter([bytes(content)]))
+    assert names(desk.place) == []
 
 
 def test_a_name_that_is_no_id_reaches_no_file(place: StoreDirectory) -> None:
