@@ -70,7 +70,9 @@ def copy_snapshots(
             )
         if offered.store_id and offered.store_id == lacking.store_id:
             raise CopyToItself(source=settings.name, to=other.name)
+        along = set(offered.along)
         missing = [one for one in lacking.snapshots if not one.blocked]
+        missing = [one for one in missing if one.id not in along or not one.in_one]
         copy = _Copy(
             source,
             target,
@@ -84,13 +86,14 @@ def copy_snapshots(
     return SnapshotsCopied(
         source=settings.name,
         to=other.name,
-        copied=[one.id for one in missing if one.id not in copy.damaged],
-        already_there=[one.id for one in offered.snapshots if one.id not in not_there],
+        copied=[one.id for one in missing if one.id not in {*copy.damaged, *along}],
+        along=[one.id for one in missing if one.id in along],
+        already_there=[one.id for one in offered.snapshots if one.id not in {*not_there, *along}],
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
         newest=newest,
         damaged=sorted([*offered.damaged, *copy.damaged]),
-        blocked=[one.id for one in lacking.snapshots if one.blocked],
+        blocked=[one.id for one in lacking.snapshots if one.blocked and one.id not in along],
         relies_on=_relied_on(offered.snapshots, missing),
         as_full_bytes=_as_full(offered.snapshots, missing),
         mended=sorted(copy.mended),

@@ -23,9 +23,13 @@ class SnapshotSent(Result, frozen=True):
 
 
 class SnapshotsOffered(Result, frozen=True):
-    """`snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied."""
+    """`snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied.
+
+    Those of `along` were not asked for: full ones whose archives the others need anyway.
+    """
 
     snapshots: list[WholeSnapshot]
+    along: list[str] = []
     damaged: list[str] = []
     store_id: str | None = None
     # The parents of all snapshots that this store has or had.
@@ -109,6 +113,8 @@ class SnapshotsCopied(Result, frozen=True):
     as_full_bytes: int = 0
     # Snapshots that were damaged in the other store, and are whole now.
     mended: list[str] = []
+    # Full snapshots that the others are built on: their archives go over anyway.
+    along: list[str] = []
     dry_run: bool = False
 
     def exit_code(self) -> int:

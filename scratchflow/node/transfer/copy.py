@@ -7,7 +7,7 @@ where it is read and where it arrives, with the SHA-256 in the manifest, or with
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
@@ -69,8 +69,10 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
         }
         for one in found.values():
             catalogue.require_whole(one)
-        wanted = sorted(found.values(), key=lambda one: one.id)
+        along = _built_on(catalogue, found)
+        wanted = sorted([*found.values(), *along], key=lambda one: one.id)
     else:
+        along = []
         wanted = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
     offering = _Offering(place, catalogue)
     snapshots: list[WholeSnapshot] = []
@@ -84,10 +86,21 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
             damaged.add(one.id)
     return SnapshotsOffered(
         snapshots=snapshots,
+        along=[one.id for one in along],
         damaged=sorted(damaged),
         store_id=read_store_id(place),
         parents=parents_known(catalogue.snapshots, read_noted(place)),
     )
+
+
+def _built_on(catalogue: Catalogue, wanted: Mapping[str, Manifest]) -> list[Manifest]:
+    """The full snapshots whose archives these need. Without one in its line of history, the next backup in the other store would be full."""
+    needed = {archive for one in wanted.values() for archive in needed_archives(one)}
+    return [
+        one
+        for one in catalogue.snapshots
+        if one.kind == "full" and one.id in needed and one.id not in wanted
+    ]
 
 
 class _Offering:

@@ -11,6 +11,8 @@ from contextlib import suppress
 
 import msgspec
 
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
 from scratchflow.archive.read.reader import archives_read
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -28,7 +30,13 @@ from scratchflow.store.catalogue import (
     read_catalogue,
 )
 from scratchflow.store.checks.verified import forget_verified, known_damaged, read_verified
-from scratchflow.store.commit.arriving import adopt, arrived_bytes, digest_of, has_arrived
+from scratchflow.store.commit.arriving import (
+    adopt,
+    arrived_bytes,
+    digest_of,
+    has_arrived,
+    is_that,
+)
 from scratchflow.store.commit.commit import publish_manifest
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
@@ -45,6 +53,12 @@ class Here:
         self._place = place
         self._known = _Known(place, catalogue)
         self._damaged = _damaged(place, catalogue)
+        self._doubted = {
+            archive
+            for one in catalogue.snapshots
+            if one.id in self._damaged
+            for archive in needed_archives(one)
+        }
 
     def has(self, snapshot: str) -> bool:
         """Whether it is here and not known to be damaged."""
@@ -69,17 +83,17 @@ class Here:
                 return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
             is_whole = has_arrived(self._place, archive)
             arrived = archive.bytes if is_whole else arrived_bytes(self._place, archive)
-            missing.append(ArchiveLacking(archive, arrived, is_whole))
+            missing.append(ArchiveLacking(self._known.as_meant(archive), arrived, is_whole))
         return SnapshotLacking(wanted.id, missing)
 
     def _has(self, archive: ArchiveOf, *, in_doubt: bool) -> bool:
-        """Whether that very archive is here. Its bytes are compared when a snapshot that needs it is damaged, or gone:
-        then only what others need may be left of it."""
-        if not archive.sha256 or not self._place.archive(archive.id).exists():
+        """Whether that very archive is here. Its bytes are compared when a snapshot that needs it is known to be damaged."""
+        if not self._place.archive(archive.id).exists():
             return False
-        if in_doubt or archive.id in self._damaged or not self._known.lists(archive.id):
-            return self._known.read(archive.id) == archive.sha256
-        return self._known.sha256(archive.id) == archive.sha256
+        is_gone = not self._known.lists(archive.id)  # its own snapshot
+        if in_doubt or archive.id in self._damaged or (is_gone and archive.id in self._doubted):
+            return self._known.reads_as(archive)
+        return self._known.is_noted_as(archive)
 
 
 class _Known:
@@ -87,20 +101,44 @@ class _Known:
 
     def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
         self._place = place
-        self._meant = {one.id: one.archive_sha256 for one in catalogue.snapshots}
-        self._read: dict[str, str] = {}
+        self._meant = {one.id: one for one in catalogue.snapshots}
+        self._read: dict[str, ArchiveDigest] = {}
 
     def lists(self, snapshot: str) -> bool:
         return snapshot in self._meant
 
-    def sha256(self, archive: str) -> str:
-        """As its manifest says; empty when that is gone."""
-        return self._meant.get(archive, "")
+    def as_meant(self, archive: ArchiveOf) -> ArchiveOf:
+        """With the SHA-256 in its manifest here, when there is none where it comes from."""
+        if archive.sha256 or archive.id not in self._meant:
+            return archive
+        return msgspec.structs.replace(archive, sha256=self._meant[archive.id].archive_sha256)
 
-    def read(self, archive: str) -> str:
-        """The SHA-256 of what lies there; it is read once."""
+    def is_noted_as(self, archive: ArchiveOf) -> bool:
+        """Whether it is that one, as its manifest here says, or its footer. Read as a whole where neither can tell."""
+        if archive.sha256 and archive.id in self._meant:
+            return self._meant[archive.id].archive_sha256 == archive.sha256
+        if archive.own_sha256:
+            is_as_large = self._size(archive.id) == archive.bytes
+            return is_as_large and self._own_sha256(archive.id) == archive.own_sha256
+        return self.reads_as(archive)
+
+    def reads_as(self, archive: ArchiveOf) -> bool:
+        """Whether what lies here is that one, byte for byte."""
+        meant = self.as_meant(archive)
+        is_known = bool(meant.sha256 or meant.own_sha256)
+        return is_known and is_that(self._digest(archive.id), meant)
+
+    def is_whole(self, archive: str) -> bool:
+        """Whether what lies here reads as it was written, as its manifest says, or its footer when that is gone."""
+        found = self._digest(archive)
+        if archive in self._meant:
+            return found.sha256 == self._meant[archive].archive_sha256
+        return bool(found.own_sha256)
+
+    def _digest(self, archive: str) -> ArchiveDigest:
+        """Of what lies there; it is read once."""
         if archive not in self._read:
-            self._read[archive] = digest_of(self._place.archive(archive)).sha256
+            self._read[archive] = digest_of(self._place.archive(archive))
         return self._read[archive]
 
     def is_another(self, archive: ArchiveOf) -> bool:
@@ -110,13 +148,22 @@ class _Known:
     def is_meant(self, archive: ArchiveOf) -> bool:
         """Whether what lies here under its name is it, or is it damaged.
 
-        Of one whose snapshot was pruned here only its size tells: less is left when a part was given up.
+        Where there is no manifest of it, size and footer tell: less is left when a part was given up.
         """
-        if not archive.sha256:
+        known = self._meant.get(archive.id)
+        if known and archive.sha256:
+            return known.archive_sha256 == archive.sha256
+        if not archive.sha256 and not archive.own_sha256:
             return False
-        if archive.id in self._meant:
-            return self._meant[archive.id] == archive.sha256
-        return self._size(archive.id) == archive.bytes
+        size = known.archive_bytes if known else self._size(archive.id)
+        own_sha256 = self._own_sha256(archive.id) if archive.own_sha256 else ""
+        return size == archive.bytes and own_sha256 in {"", archive.own_sha256}
+
+    def _own_sha256(self, archive: str) -> str:
+        """As its footer says; empty when that cannot be read."""
+        with suppress(Malformed, OSError):
+            return noted_sha256(self._place.archive(archive))
+        return ""
 
     def _size(self, archive: str) -> int | None:
         file = self._place.archive(archive)
@@ -190,7 +237,7 @@ def _forget_others(
         if not has_problem or one.id in catalogue.damaged or needs.isdisjoint(placed):
             continue
         rest = needs - set(compared)
-        if all(known.lists(each) and known.read(each) == known.sha256(each) for each in rest):
+        if all(known.is_whole(each) for each in rest):
             forget_verified(place, [one.id])
 
 

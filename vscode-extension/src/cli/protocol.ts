@@ -1570,6 +1570,7 @@ export interface SnapshotsCopied {
   relies_on?: number;
   as_full_bytes?: number;
   mended?: Array<string>;
+  along?: Array<string>;
   dry_run?: boolean;
 }
 
@@ -1648,9 +1649,13 @@ export interface SnapshotsOfProfile {
   now?: string | null;
 }
 
-/** `snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied. */
+/**
+ * `snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied.
+ * Those of `along` were not asked for: full ones whose archives the others need anyway.
+ */
 export interface SnapshotsOffered {
   snapshots: Array<WholeSnapshot>;
+  along?: Array<string>;
   damaged?: Array<string>;
   store_id?: string | null;
   parents?: Record<string, string>;

@@ -60,10 +60,13 @@ class Two:
             )
         )
 
-    def copy(self, *names: str, dry_run: bool = False, to: str = "there") -> SnapshotsCopied:
+    def copy(
+        self, *names: str, dry_run: bool = False, to: str = "there", profile: str = "here"
+    ) -> SnapshotsCopied:
         self.events: list[Event] = []
         environment = {"USER": "u", "HOME": str(self.directory)}
-        who = Caller(asked=Asked(config=str(self.config), profile="here"), environment=environment)
+        asked = Asked(config=str(self.config), profile=profile)
+        who = Caller(asked=asked, environment=environment)
         request = Offer(snapshots=names)
         return copy_snapshots(who, request, to, self.events.append, dry_run=dry_run)
 
@@ -107,10 +110,13 @@ def test_all_of_them_arrive_and_nothing_is_sent_twice(two: Two) -> None:
 
 def test_one_brings_the_chain_that_it_needs_and_no_more(two: Two) -> None:
     done = two.copy("latest")
-    assert done.copied == [two.here.ids[-1]] == two.there.ids
-    two.require_same(two.here.ids[-1])
+    full, between, last = two.here.ids
+    assert (done.copied, done.along, two.there.ids) == ([last], [full], [full, last])
+    assert f"with the full snapshot {full[-6:]}" in "".join(copied(done))
+    two.require_same(last)
+    two.require_same(full)
     rest = two.copy()
-    assert rest.copied == two.here.ids[:-1]
+    assert rest.copied == [between]
     assert two.there.ids == two.here.ids
     assert rest.sent_bytes == 0  # all archives were there: only manifests moved
 
@@ -135,9 +141,7 @@ def test_an_older_snapshot_there_is_no_fork_though_those_between_were_not_copied
         (first, False, False),
         (newest, False, False),
     ]
-    later = two.copy(last)  # one between
-    # Of a removed one nobody knows the SHA-256, and the name of its own archive is taken there.
-    assert later.blocked == ([last] if removed == [1] else [])
+    assert two.copy(last).blocked == []  # one between
     rows = list_snapshots(two.there.context, two.there.notify).snapshots
     assert [row.id for row in rows if row.fork or "fork" in row.stays] == []
 
@@ -423,16 +427,87 @@ def test_hints_about_the_other_store_are_typed_for_the_other_profile(
     assert "`scratchflow -p there config set store PATH`" in caught.value.shown_hint
 
 
+@pytest.mark.parametrize("gone_here", [True, False])
+@pytest.mark.parametrize("gone_there", [True, False])
+def test_a_damaged_archive_is_sent_again_whichever_store_has_its_manifest(
+    two: Two, *, gone_here: bool, gone_there: bool
+) -> None:
+    two.copy()
+    first, _, third = two.there.ids
+    for store, is_gone in ((two.here, gone_here), (two.there, gone_there)):
+        if is_gone:
+            store.place.manifest(first).unlink()
+    rot(two.there.place.archive(first))
+    assert verify_snapshots(two.there.context, two.there.notify, [third]).bad
+    done = two.copy(third)
+    assert (done.copied, done.blocked) == ([third], [])
+    assert third in done.mended
+    assert done.sent_bytes == two.here.place.archive(first).stat().st_size
+    two.require_same(third)
+
+
 def test_a_damaged_one_that_cannot_be_had_as_it_was_is_named(two: Two) -> None:
     two.copy()
     first, _, third = two.there.ids
-    for store in (two.here, two.there):  # nobody knows the SHA-256 of what is left of the first
-        store.place.manifest(first).unlink()
-    rot(two.there.place.archive(first))
+    two.there.place.manifest(first).unlink()
+    cut = two.there.place.archive(first)
+    cut.chmod(0o600)
+    cut.write_bytes(b"what is left")
     assert verify_snapshots(two.there.context, two.there.notify, [third]).bad
     done = two.copy(third)
     assert (done.copied, done.blocked) == ([], [third])
     assert any("or a damaged one" in line for line in copied(done))
+
+
+def test_what_goes_to_and_fro_is_only_what_changed_whatever_was_saved_between(two: Two) -> None:
+    """As `hop --to` does: the newest goes over, the work goes on there, and comes back."""
+    source, target, names = two.here, two.there, ("here", "there")
+    for number in range(6):
+        saves = 3 if number == 2 else 1
+        for save in range(saves):  # those between are never copied
+            source.write(f"work/save {number} {save}", f"{number} {save}")
+            if saves > 1:
+                source.write("work/file 1", os.urandom(700_000))
+            source.backup()
+        newest = source.ids[-1]
+        changed = 200_000 if number else 5_000_000  # the first brings everything
+        done = two.copy("latest", profile=names[0], to=names[1])
+        assert done.copied == [newest]
+        assert done.sent_bytes < (changed if saves == 1 else 800_000 * saves)
+        manifests = [desk.place.manifest(newest).read_bytes() for desk in (source, target)]
+        assert manifests[0] == manifests[1]
+        target.restore(newest)
+        assert target.content() == source.content()
+        assert verify_snapshots(target.context, target.notify, []).bad == []
+        source, target, names = target, source, (names[1], names[0])
+
+
+@pytest.mark.parametrize("gone_at", ["here", "there"])
+def test_an_archive_that_has_its_manifest_in_one_store_only_is_the_same_in_both(
+    two: Two, gone_at: str
+) -> None:
+    two.copy()
+    second = two.here.ids[1]
+    gone = two.here if gone_at == "here" else two.there
+    prune_snapshots(gone.context, gone.notify, Prune(snapshots=(second,)))
+    two.here.write("work/next", "1")
+    newest = two.here.backup().snapshot or ""
+    done = two.copy(newest)
+    assert (done.copied, done.relies_on) == ([newest], 3)
+    assert done.sent_bytes == two.here.place.archive(newest).stat().st_size
+    two.require_same(newest)
+
+
+def test_one_that_needs_what_another_damaged_one_needs_is_compared_first(two: Two) -> None:
+    two.copy()
+    first = two.there.ids[0]
+    two.there.place.manifest(first).unlink()
+    rot(two.there.place.archive(first))
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    two.here.write("work/next", "1")
+    newest = two.here.backup().snapshot or ""
+    assert two.copy(newest).copied == [newest]
+    two.require_same(newest)
 
 
 def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
