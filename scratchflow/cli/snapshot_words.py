@@ -320,14 +320,9 @@ def exported(exported: SnapshotExported) -> Iterator[str]:
 def copied(done: SnapshotsCopied) -> Iterator[str]:
     """What went over, and what is the newest there now."""
     to = f"profile `{printable(done.to)}`"
-    for one in done.damaged:
-        yield f"not copied, because it is damaged: snapshot {named(one)}"
-    for one in done.blocked:
-        yield (
-            f"not copied: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
-            " `scratchflow snapshots export`, and `import` there, bring it under another name"
-        )
-    if not done.copied and (done.damaged or done.blocked) and not done.already_there:
+    yield from _not_copied(done, to)
+    is_left_out = done.damaged or done.blocked or done.in_the_way or done.not_whole
+    if not done.copied and is_left_out and not done.already_there:
         return
     if not done.copied:
         yield f"{to} has {'it' if len(done.already_there) == 1 else 'all of them'} already"
@@ -354,6 +349,22 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     yield from _mended(done.mended, "there")
     if done.newest in done.copied:
         yield f"the newest there is {named(done.newest)} now"
+
+
+def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
+    """What is not there, why, and what to do."""
+    for one in done.damaged:
+        yield f"not copied, because it is damaged: snapshot {named(one)}"
+    for one in done.blocked:
+        yield (
+            f"not copied: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
+            " `scratchflow snapshots export`, and `import` there, bring it under another name"
+        )
+    for one, what in done.in_the_way.items():
+        yield f"not copied: snapshot {named(one)}; in the store of {to}, {printable(what)}: look what it is, move it away there, and copy again"
+    for one in done.not_whole:
+        verify = f"`scratchflow -p {printable(done.to)} snapshots verify {shown_id(one)}`"
+        yield f"{to} does not list snapshot {named(one)} as whole after the copy; {verify} reads it there"
 
 
 def _mended(snapshots: Iterable[str], where: str) -> Iterator[str]:
@@ -436,8 +447,10 @@ def fetched(done: SnapshotsFetched) -> Iterator[str]:
             f"not brought: the store still holds a part of what snapshot {named(one)} needs, or another archive, under the same"
             " name; a profile with another `store` takes it"
         )
+    for one, what in done.in_the_way.items():
+        yield f"not brought: snapshot {named(one)}; {printable(what)}: look what it is, move it away, and run this again"
     if not done.fetched:
-        if done.snapshots and not done.blocked and not done.damaged:
+        if done.snapshots and not (done.blocked or done.damaged or done.in_the_way):
             yield f"the store has {'it' if len(done.snapshots) == 1 else 'all of them'} already"
         return
     what, size = counted(len(done.fetched), "snapshot"), format_size(done.fetched_bytes)

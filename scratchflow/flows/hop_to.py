@@ -155,6 +155,10 @@ class _Moving:
             self._emit,
         )
         self.sent_bytes += done.sent_bytes
+        for what in done.in_the_way.values():
+            to = self._there.settings().name
+            reason = f"in the store of `{to}`, {what}; look what it is, and move it away there"
+            raise HopUnfinished(reason=reason, node=self._source.settings.name)
         if done.blocked:
             reason = f"the other store has another archive under the name of snapshot {done.blocked[0]}, or a damaged one"
             raise HopUnfinished(reason=reason, node=self._source.settings.name)

@@ -35,6 +35,12 @@ class Skipped(msgspec.Struct, frozen=True):
 
     snapshot: str
     reason: str
+    # It is a file whose checksum does not match: half, empty, or a bit flipped. Nothing else may be replaced.
+    is_damaged: bool = False
+
+
+class DamagedManifest(ValueError):
+    """The checksum of a manifest does not match."""
 
 
 class Catalogue(msgspec.Struct, frozen=True):
@@ -199,7 +205,7 @@ def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped |
     except OSError as error:
         return Skipped(snapshot, f"its manifest cannot be read: {error.strerror}")
     except ValueError as error:
-        return Skipped(snapshot, str(error))
+        return Skipped(snapshot, str(error), isinstance(error, DamagedManifest))
 
 
 def _listed_ids(place: StoreDirectory) -> list[str]:
@@ -235,6 +241,9 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
     """The manifest, or a ValueError that says why it cannot be used."""
     try:
         body = checked_manifest(content)
+    except ValueError as error:
+        raise DamagedManifest(str(error)) from None
+    try:
         schema = msgspec.json.decode(body, type=_Versioned).schema
         if schema > MANIFEST_SCHEMA:
             raise ValueError(

@@ -81,19 +81,27 @@ def copy_snapshots(
             skips_damaged=not asked.snapshots,
             parents=offered.parents,
         )
-        newest = lacking.newest if dry_run else copy.run(offered.snapshots) or lacking.newest
+        if not dry_run:
+            copy.run(offered.snapshots)
+        sent = set() if dry_run else {one.id for one in missing} - set(copy.damaged)
+        at_the_end = copy.look_again([one for one in offered.snapshots if one.id in sent])
     not_there = {one.id for one in lacking.snapshots}
+    not_whole = {one.id for one in at_the_end.snapshots} if at_the_end else set()
+    arrived = [one for one in missing if one.id not in {*copy.damaged, *not_whole}]
+    left_out = [one for one in lacking.snapshots if one.blocked and one.id not in along]
     return SnapshotsCopied(
         source=settings.name,
         to=other.name,
-        copied=[one.id for one in missing if one.id not in {*copy.damaged, *along}],
-        along=[one.id for one in missing if one.id in along],
+        copied=[one.id for one in arrived if one.id not in along],
+        along=[one.id for one in arrived if one.id in along],
         already_there=[one.id for one in offered.snapshots if one.id not in {*not_there, *along}],
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
-        newest=newest,
+        newest=(at_the_end or lacking).newest,
         damaged=sorted([*offered.damaged, *copy.damaged]),
-        blocked=[one.id for one in lacking.snapshots if one.blocked and one.id not in along],
+        blocked=[one.id for one in left_out if not one.in_the_way],
+        in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
+        not_whole=sorted(not_whole),
         relies_on=_relied_on(offered.snapshots, missing),
         as_full_bytes=_as_full(offered.snapshots, missing),
         mended=sorted(copy.mended),
@@ -146,19 +154,27 @@ class _Copy:
         self._arrived: set[str] = set()
         self._damaged_archives: set[str] = set()
 
-    def run(self, offered: Sequence[WholeSnapshot]) -> str | None:
-        """Sends and commits each; the newest snapshot there at the end, None if nothing was lacking."""
+    def look_again(self, sent: list[WholeSnapshot]) -> SnapshotsLacking | None:
+        """What the other store says of them now: which it does not list as whole; None when none was sent."""
+        if not sent:
+            return None
+        with failures_of(self._target.settings.name):
+            return self._target.at_workspace(
+                "snapshots lacking", Lacking(snapshots=sent), SnapshotsLacking
+            )
+
+    def run(self, offered: Sequence[WholeSnapshot]) -> None:
+        """Sends and commits each."""
         by_id = {one.id: one for one in offered}
         wanted = [by_id[one.id] for one in self._lacking]
         awaited = tuple(sorted({archive.id for one in wanted for archive in one.archives}))
-        newest = None
         for number, one in enumerate(self._lacking, start=1):
             message = f"snapshot {one.id}, {number} of {len(self._lacking)}"
             self._emit(Log(level="debug", message=message))
             try:
                 # All snapshots there are looked at each time: once after a cut, and once at the end, are enough.
                 parents = self._parents if number in {1, len(self._lacking)} else {}
-                newest = self._send(by_id[one.id], one, awaited, parents)
+                self._send(by_id[one.id], one, awaited, parents)
             except StreamBroken as error:
                 reason = error.fields.get("reason") or str(error)
                 raise CopyBroken(to=self._target.settings.name, reason=reason) from error
@@ -166,7 +182,6 @@ class _Copy:
                 if not self._skips_damaged:
                     raise
                 self.damaged.append(one.id)
-        return newest
 
     def _send(
         self,
@@ -174,14 +189,13 @@ class _Copy:
         lacking: SnapshotLacking,
         awaited: tuple[str, ...],
         parents: dict[str, str],
-    ) -> str | None:
-        """One of them; the newest snapshot there afterwards."""
+    ) -> None:
+        """One of them."""
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
         asked = Adopt(snapshot=whole, awaited=awaited, parents=parents)
         with failures_of(self._target.settings.name):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
         self.mended.update(adopted.mended)
-        return adopted.newest
 
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""

@@ -65,6 +65,15 @@ class FileTaken(ScratchflowError):
     hint = "choose another name, or remove it first"
 
 
+class InTheWay(ScratchflowError):
+    """Under a name that a snapshot from elsewhere needs, the store has something that is not replaced."""
+
+    code = "copy.in_the_way"
+    exit_code = 31
+    message = "snapshot `{snapshot}` cannot come into the store: {what}"
+    hint = "look what it is, move it away, and run this again"
+
+
 class CopyUnderWay(ScratchflowError):
     """Another run is copying the same archive into the store."""
 

@@ -208,7 +208,9 @@ class SnapshotsFetched(Result, frozen=True):
     mended: list[str] = []
     # An archive that they need is damaged or missing on the mirror.
     damaged: list[str] = []
+    # What lies in the store under a name that they need and is no file of ours, by snapshot.
+    in_the_way: dict[str, str] = {}
 
     def exit_code(self) -> int:
         """That of damage, when anything was left out because of it."""
-        return 31 if self.damaged or self.unreadable else 0
+        return 31 if self.damaged or self.unreadable or self.in_the_way else 0

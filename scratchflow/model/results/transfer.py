@@ -49,12 +49,14 @@ class SnapshotLacking(msgspec.Struct, frozen=True):
 
     `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
     archive. `blocked`: that is so of its own name, or it is there and damaged, so it cannot come at all.
+    `in_the_way`: what has to be moved away first, because it is no archive or manifest that could be replaced.
     """
 
     id: str
     archives: list[ArchiveLacking]
     in_one: bool = False
     blocked: bool = False
+    in_the_way: str = ""
 
 
 class SnapshotsLacking(Result, frozen=True):
@@ -107,6 +109,10 @@ class SnapshotsCopied(Result, frozen=True):
     damaged: list[str] = []
     # The other store has another archive under their name, or a damaged one.
     blocked: list[str] = []
+    # What lies in the other store under a name that they need and is no file of ours, by snapshot.
+    in_the_way: dict[str, str] = {}
+    # Those that the other store did not list as whole when it was asked at the end.
+    not_whole: list[str] = []
     # Archives that they need and the other store had: those were not read again.
     relies_on: int = 0
     # What those hold that go as one full archive, because the other store has another archive that they need.
@@ -118,8 +124,8 @@ class SnapshotsCopied(Result, frozen=True):
     dry_run: bool = False
 
     def exit_code(self) -> int:
-        """That of damage, when anything was left out because of it."""
-        return 31 if self.damaged else 0
+        """That of damage, when anything is not there because of it."""
+        return 31 if self.damaged or self.blocked or self.in_the_way or self.not_whole else 0
 
 
 class SnapshotsMirrored(Result, frozen=True):

@@ -91,6 +91,7 @@ def fetch_snapshots(
         dry_run=asked.dry_run,
         mended=sorted(fetching.mended),
         damaged=fetching.damaged,
+        in_the_way=fetching.in_the_way,
     )
 
 
@@ -159,6 +160,7 @@ class _Fetching:
         self._damaged_archives: set[str] = set()
         self.coming: list[SnapshotLacking] = []
         self.blocked: list[str] = []
+        self.in_the_way: dict[str, str] = {}
         self.damaged: list[str] = []
         self.mended: set[str] = set()
         self.fetched = 0
@@ -173,8 +175,10 @@ class _Fetching:
             with self._noting_damage(manifest.id):
                 whole = self._whole[manifest.id] = self._as_there(manifest, place)
                 lacking = here.lacks(whole)
+                if lacking is not None and lacking.in_the_way:
+                    self.in_the_way[manifest.id] = lacking.in_the_way
                 # No store can give it as one full archive here.
-                if lacking is not None and lacking.in_one:
+                elif lacking is not None and lacking.in_one:
                     self.blocked.append(manifest.id)
                 elif lacking is not None:
                     self.coming.append(lacking)

@@ -5,9 +5,12 @@ Archives that are damaged here are brought again, and every snapshot that needs 
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
@@ -16,6 +19,7 @@ from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
 from scratchflow.archive.read.reader import archives_read
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.transfer import InTheWay
 from scratchflow.model.requests import ArchiveOf, WholeSnapshot
 from scratchflow.model.results.transfer import ArchiveLacking, SnapshotAdopted, SnapshotLacking
 from scratchflow.model.snapshot import Manifest
@@ -25,6 +29,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import (
     Catalogue,
+    Skipped,
     decoded_manifest,
     needed_archives,
     read_catalogue,
@@ -59,6 +64,7 @@ class Here:
             if one.id in self._damaged
             for archive in needed_archives(one)
         }
+        self._unread = {one.snapshot: one for one in catalogue.skipped}
 
     def has(self, snapshot: str) -> bool:
         """Whether it is here and not known to be damaged."""
@@ -71,11 +77,14 @@ class Here:
         """
         if self.has(wanted.id):
             return None
+        if what := self._in_the_way(wanted):
+            return SnapshotLacking(wanted.id, [], blocked=True, in_the_way=what)
         is_listed = self._known.lists(wanted.id)
+        in_doubt = is_listed or wanted.id in self._unread
         missing: list[ArchiveLacking] = []
         own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
         for archive in own_first:
-            if self._has(archive, in_doubt=is_listed):
+            if self._has(archive, in_doubt=in_doubt):
                 continue
             if self._known.is_another(archive):
                 # As one full archive it would need its own name.
@@ -86,6 +95,18 @@ class Here:
             missing.append(ArchiveLacking(self._known.as_meant(archive), arrived, is_whole))
         return SnapshotLacking(wanted.id, missing)
 
+    def _in_the_way(self, wanted: WholeSnapshot) -> str:
+        """What it is that is no manifest or archive, and is not replaced; empty when there is nothing of the kind."""
+        if reason := unreplaced(self._unread.get(wanted.id)):
+            return f"`{self._place.manifest(wanted.id)}`: {reason}"
+        for archive in wanted.archives:
+            file = self._place.archive(archive.id)
+            kind = _wrong_kind(file)
+            # A link that leads nowhere is an archive that is missing, where a manifest says that it was one.
+            if kind and (file.exists() or not self._known.lists(archive.id)):
+                return f"`{file}` is {kind}, not an archive"
+        return ""
+
     def _has(self, archive: ArchiveOf, *, in_doubt: bool) -> bool:
         """Whether that very archive is here. Its bytes are compared when a snapshot that needs it is known to be damaged."""
         if not self._place.archive(archive.id).exists():
@@ -94,6 +115,24 @@ class Here:
         if in_doubt or archive.id in self._damaged or (is_gone and archive.id in self._doubted):
             return self._known.reads_as(archive)
         return self._known.is_noted_as(archive)
+
+
+def unreplaced(manifest: Skipped | None) -> str:
+    """Why a manifest that cannot be read is not replaced by a whole one; empty when it may be, or there is none."""
+    return manifest.reason if manifest and not manifest.is_damaged else ""
+
+
+def _wrong_kind(file: Path) -> str:
+    """What a file of the store is instead of a file; empty when it is one, or is not there."""
+    with store_errors(file), suppress(FileNotFoundError):
+        mode = os.lstat(file).st_mode
+        if stat.S_ISDIR(mode):
+            return "a directory"
+        if stat.S_ISLNK(mode):
+            return "a link"
+        if not stat.S_ISREG(mode):
+            return "a device, a FIFO or a socket"
+    return ""
 
 
 class _Known:
@@ -191,15 +230,19 @@ def adopt_whole(
     with context.lock(place, doing, remark=notify.remark) as lock:
         sweep(lock, time.time(), awaited={*awaited, *(one.id for one in wanted.archives)})
         before = read_catalogue(place)
+        unread = next((one for one in before.skipped if one.snapshot == wanted.id), None)
+        if reason := unreplaced(unread):
+            what = f"`{place.manifest(wanted.id)}`: {reason}"
+            raise InTheWay(snapshot=wanted.id, what=what)
         damaged, known = _damaged(place, before), _Known(place, before)
         same = frozenset(one.id for one in wanted.archives if known.is_meant(one))
         placed = adopt(lock, wanted.archives, same=same)
         _require_all_named(place, manifest)
-        is_new = not place.manifest(wanted.id).exists()
+        is_new = not known.lists(wanted.id)
         if is_new:
             noted = joined([*before.snapshots, manifest], read_noted(place), parents or {})
             write_noted(place, noted)
-            publish_manifest(lock, manifest, content)
+            publish_manifest(lock, manifest, content, in_place_of_damaged=unread is not None)
         else:
             forget_verified(place, [wanted.id])  # what was found is not so any more
         if wanted.kept:

@@ -97,8 +97,13 @@ class NewSnapshot:
                 os.unlink(self._place.archive(self.snapshot))
 
 
-def publish_manifest(lock: StoreLock, manifest: Manifest, content: bytes) -> None:
-    """Makes a snapshot visible whose archives are all in place, durably; LockLost when one is gone, or another one."""
+def publish_manifest(
+    lock: StoreLock, manifest: Manifest, content: bytes, *, in_place_of_damaged: bool = False
+) -> None:
+    """Makes a snapshot visible whose archives are all in place, durably; LockLost when one is gone, or another one.
+
+    Nothing is replaced, unless its manifest is there and damaged, and whoever holds the lock has seen that.
+    """
     place = lock.place
     # Asked before the lock: while it is held nobody removes or rewrites an archive.
     needed = _required_archives(place, manifest)
@@ -107,7 +112,10 @@ def publish_manifest(lock: StoreLock, manifest: Manifest, content: bytes) -> Non
     with store_errors(final):
         try:
             write_new(temp, content, mode=FILE_MODE)
-            publish_new(temp, final)
+            if in_place_of_damaged:
+                os.replace(temp, final)
+            else:
+                publish_new(temp, final)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temp)

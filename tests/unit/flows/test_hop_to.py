@@ -46,6 +46,7 @@ class World:
         self.rows = [A]
         self.unsaved = 0
         self.blocked: list[str] = []
+        self.in_the_way: list[str] = []
         self.cleared: str | None = None
         self.went_on_from = ""
         self.seen_there = ("unchanged", A)
@@ -100,7 +101,11 @@ class World:
 
     def _copy(self, _: Any, offer: Any, to: str, __: Any) -> Any:
         self.steps.append(f"copy {' '.join(offer.snapshots)} to {to}")
-        return SimpleNamespace(sent_bytes=10, blocked=self.blocked)
+        return SimpleNamespace(
+            sent_bytes=10,
+            blocked=self.blocked,
+            in_the_way=dict.fromkeys(self.in_the_way, "`x` is a link"),
+        )
 
     def _up(self, caller: Caller, *_: Any, **__: Any) -> Any:
         self.steps.append(f"up {caller.settings().name}")
@@ -223,6 +228,13 @@ def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     world.blocked = [A]
     with pytest.raises(HopUnfinished, match="another archive under the name"):
         world.hop()
+
+
+def test_what_is_in_the_way_in_the_other_store_is_named_and_the_node_kept(world: World) -> None:
+    world.in_the_way = [A]
+    with pytest.raises(HopUnfinished, match="in the store of `b`, `x` is a link; look what it is"):
+        world.hop()
+    assert "clear" not in world.steps
     assert world.steps[-1].startswith("copy")
 
 

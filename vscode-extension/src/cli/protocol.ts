@@ -1508,12 +1508,14 @@ export interface SnapshotImported {
  * A snapshot that a store lacks, and which archives of it.
  * `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
  * archive. `blocked`: that is so of its own name, or it is there and damaged, so it cannot come at all.
+ * `in_the_way`: what has to be moved away first, because it is no archive or manifest that could be replaced.
  */
 export interface SnapshotLacking {
   id: string;
   archives: Array<ArchiveLacking>;
   in_one?: boolean;
   blocked?: boolean;
+  in_the_way?: string;
 }
 
 /** One line of `snapshots list`. */
@@ -1567,6 +1569,8 @@ export interface SnapshotsCopied {
   newest?: string | null;
   damaged?: Array<string>;
   blocked?: Array<string>;
+  in_the_way?: Record<string, string>;
+  not_whole?: Array<string>;
   relies_on?: number;
   as_full_bytes?: number;
   mended?: Array<string>;
@@ -1598,6 +1602,7 @@ export interface SnapshotsFetched {
   dry_run?: boolean;
   mended?: Array<string>;
   damaged?: Array<string>;
+  in_the_way?: Record<string, string>;
 }
 
 /** `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all. */

@@ -328,6 +328,27 @@ def test_a_snapshot_whose_manifest_cannot_be_used_is_named_and_no_older_one_take
     require_sound(desk, [first])
 
 
+def test_a_damaged_manifest_in_the_store_is_put_right_and_anything_else_there_is_named(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    ids = three_snapshots(desk)
+    mirror(desk)
+    half, other = (desk.place.manifest(one) for one in ids[:2])
+    content = half.read_bytes()
+    half.write_bytes(content[:100])
+    other.unlink()
+    other.mkdir()
+    done = fetch(desk)
+    assert (done.fetched, list(done.in_the_way)) == ([ids[0]], [ids[1]])
+    assert half.read_bytes() == content
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert any(f"`{other}`: " in line and "move it away" in line for line in fetched(done))
+    other.rmdir()
+    assert fetch(desk).fetched == [ids[1]]
+    require_sound(desk, ids)
+
+
 def test_a_manifest_that_does_not_name_what_its_archive_reads_is_refused(
     directory: Server, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.cli.snapshot_words import copied
@@ -23,14 +24,18 @@ from scratchflow.model.errors.transfer import (
     CopyBroken,
     CopyToItself,
     CopyUnderWay,
+    InTheWay,
     WorkspaceNamedOtherwise,
 )
 from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import Mark, Offer, Prune, Settle
 from scratchflow.model.results.transfer import SnapshotsCopied
+from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots
 from scratchflow.node.settle import settle
+from scratchflow.node.transfer.copy import offer
+from scratchflow.node.transfer.here import adopt_whole
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
@@ -529,6 +534,99 @@ def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
     with pytest.raises(CopyBroken, match="was changed there meanwhile"):
         two.copy(third)
     assert third not in two.there.ids
+
+
+@pytest.mark.parametrize("state", ["half", "empty", "flipped"])
+@pytest.mark.parametrize("every", [True, False])
+def test_a_damaged_manifest_there_is_put_right(two: Two, state: str, *, every: bool) -> None:
+    two.copy()
+    newest = two.here.ids[-1]
+    manifest = two.there.place.manifest(newest)
+    content = manifest.read_bytes()
+    flipped = content.replace(b'"files"', b'"filez"')
+    manifest.write_bytes({"half": content[:100], "empty": b"", "flipped": flipped}[state])
+    assert newest not in two.there.ids
+    done = two.copy() if every else two.copy("latest")
+    assert (done.copied, done.newest, done.sent_bytes) == ([newest], newest, 0)
+    assert manifest.read_bytes() == content
+    two.require_same(newest)
+
+
+def test_the_archive_of_a_damaged_manifest_is_compared(two: Two) -> None:
+    two.copy()
+    newest = two.here.ids[-1]
+    two.there.place.manifest(newest).write_bytes(b"")
+    rot(two.there.place.archive(newest))
+    done = two.copy("latest")
+    assert done.copied == [newest]
+    assert done.sent_bytes == two.here.place.archive(newest).stat().st_size
+    two.require_same(newest)
+
+
+@pytest.mark.parametrize("state", ["directory", "link", "newer", "of another"])
+def test_what_is_no_damaged_manifest_stays_there_and_is_named(two: Two, state: str) -> None:
+    two.copy()
+    first, _, newest = two.there.ids
+    manifest = two.there.place.manifest(newest)
+    content = manifest.read_bytes()
+    manifest.unlink()
+    if state == "directory":
+        manifest.mkdir()
+    elif state == "link":
+        manifest.symlink_to(two.there.place.manifest(first))
+    elif state == "newer":
+        decoded = msgspec.json.decode(checked_manifest(content), type=Manifest)
+        manifest.write_bytes(encode_manifest(msgspec.structs.replace(decoded, schema=99)))
+    else:
+        manifest.write_bytes(two.there.place.manifest(first).read_bytes())
+    before = os.lstat(manifest)
+    for done in (two.copy(), two.copy("latest")):
+        assert (done.copied, list(done.in_the_way)) == ([], [newest])
+        assert done.exit_code() == SnapshotDamaged.exit_code
+        words = "".join(copied(done))
+        assert f"in the store of profile `there`, `{manifest}`: " in words
+        assert "move it away there, and copy again" in words
+    assert os.lstat(manifest).st_mtime_ns == before.st_mtime_ns
+    offered = offer(two.here.context, two.here.notify, Offer()).snapshots[-1]
+    with pytest.raises(InTheWay, match=newest):
+        adopt_whole(two.there.context, two.there.notify, offered, doing="a test")
+
+
+@pytest.mark.parametrize("kind", ["directory", "link", "FIFO"])
+def test_what_is_no_archive_there_is_named_and_the_others_go(two: Two, kind: str) -> None:
+    first, second, third = two.here.ids
+    two.here.write("work/next", "1")
+    whole = two.here.backup(full=True).snapshot or ""
+    two.copy(first)
+    archive = two.there.place.archive(second)
+    if kind == "directory":
+        archive.mkdir()
+    elif kind == "link":
+        archive.symlink_to(two.there.place.archive(first))
+    else:
+        os.mkfifo(archive)
+    done = two.copy()
+    assert done.copied == [whole]
+    assert list(done.in_the_way) == [second, third]
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    (line, _, *_) = copied(done)
+    assert f"`{archive}` is a {'device, a FIFO' if kind == 'FIFO' else kind}" in line
+    assert two.there.ids == [first, whole]
+    archive.rmdir() if kind == "directory" else archive.unlink()
+    assert two.copy().copied == [second, third]
+    two.require_same(third)
+
+
+def test_what_the_other_store_does_not_list_at_the_end_is_not_said_to_be_copied(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module._Copy, "_send", lambda *_: None)
+    done = two.copy()
+    assert (done.copied, done.not_whole) == ([], two.here.ids)
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    lines = list(copied(done))
+    assert len(lines) == 3
+    assert "`scratchflow -p there snapshots verify " in lines[0]
 
 
 def test_archives_that_a_killed_run_left_without_a_manifest_are_no_leftovers(
