@@ -153,6 +153,7 @@ class _Copy:
         self._skips_damaged = skips_damaged
         self._arrived: set[str] = set()
         self._damaged_archives: set[str] = set()
+        self._last: Adopt | None = None
 
     def look_again(self, sent: list[WholeSnapshot]) -> SnapshotsLacking | None:
         """What the other store says of them now: which it does not list as whole; None when none was sent."""
@@ -182,6 +183,9 @@ class _Copy:
                 if not self._skips_damaged:
                     raise
                 self.damaged.append(one.id)
+        if self._last is not None and not self._last.parents:
+            # The last ones were damaged: what the others came from is noted there all the same.
+            self._adopt(msgspec.structs.replace(self._last, parents=self._parents))
 
     def _send(
         self,
@@ -192,10 +196,13 @@ class _Copy:
     ) -> None:
         """One of them."""
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
-        asked = Adopt(snapshot=whole, awaited=awaited, parents=parents)
+        self._adopt(Adopt(snapshot=whole, awaited=awaited, parents=parents))
+
+    def _adopt(self, asked: Adopt) -> None:
         with failures_of(self._target.settings.name):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
         self.mended.update(adopted.mended)
+        self._last = asked
 
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""

@@ -239,9 +239,9 @@ def adopt_whole(
         placed = adopt(lock, wanted.archives, same=same)
         _require_all_named(place, manifest)
         is_new = not known.lists(wanted.id)
+        listed_now = [*before.snapshots, manifest] if is_new else before.snapshots
+        write_noted(place, joined(listed_now, read_noted(place), parents or {}))
         if is_new:
-            noted = joined([*before.snapshots, manifest], read_noted(place), parents or {})
-            write_noted(place, noted)
             publish_manifest(lock, manifest, content, in_place_of_damaged=unread is not None)
         else:
             forget_verified(place, [wanted.id])  # what was found is not so any more

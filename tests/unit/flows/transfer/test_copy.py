@@ -412,6 +412,21 @@ def test_one_that_turns_out_to_be_damaged_is_named_and_the_others_go_over(two: T
         two.copy(damaged)
 
 
+def test_an_ancestor_is_no_fork_there_though_the_last_one_is_damaged(two: Two) -> None:
+    first, second, third = two.here.ids
+    prune_snapshots(two.here.context, two.here.notify, Prune(snapshots=(second,)))
+    two.here.write("work/only here", os.urandom(700_000))
+    damaged = two.here.backup().snapshot or ""
+    rot(two.here.place.archive(damaged))
+    done = two.copy()
+    assert (done.copied, done.damaged) == ([first, third], [damaged])
+    rows = list_snapshots(two.there.context, two.there.notify).snapshots
+    assert [(row.id, row.fork, "fork" in row.stays) for row in rows] == [
+        (first, False, False),
+        (third, False, False),
+    ]
+
+
 def test_those_that_need_a_damaged_archive_are_named_and_it_is_sent_once(two: Two) -> None:
     rot(two.here.place.archive(two.here.ids[0]))
     done = two.copy()
