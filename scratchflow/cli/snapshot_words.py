@@ -413,26 +413,30 @@ def _blocked(done: SnapshotsMirrored) -> Iterator[str]:
         )
         yield f"not on the mirror: snapshot {named(one)}; {why}"
     for file in done.wrong:
-        what, words = _deletion(done.mirror, file)
-        yield f"delete the wrong {what}, where the store is: `{printable(words)}`"
+        step, words = _out_of_the_way(done.mirror, file)
+        yield f"{step}, where the store is: `{printable(words)}`"
     if done.wrong:
         yield "then `scratchflow snapshots mirror` sends them again"
     elif done.blocked:
         yield "another path as `backup.mirror` takes all"
 
 
-def _deletion(mirror: str, file: str) -> tuple[str, str]:
-    """What is to be deleted on the mirror, and by which command."""
+def _out_of_the_way(mirror: str, file: str) -> tuple[str, str]:
+    """What is to be done with it on the mirror, and by which command."""
     import shlex  # seldom needed
 
     if file.endswith("/"):
-        return "directory with all that is in it", f"rclone purge {shlex.quote(file)}"
+        # Over sftp a link to a directory looks like one, and what it leads to is not ours to delete.
+        name = file.rstrip("/")
+        return "move the wrong directory aside", shlex.join(
+            ["rclone", "moveto", name, f"{name}.aside"]
+        )
     if file.endswith(".rclonelink"):
         # Versions differ in which of the two names they compare.
         name = file.removeprefix(mirror).lstrip("/").removesuffix(".rclonelink")
         words = ["rclone", "delete", "--links", mirror, "--include", f"/{name}{{,.rclonelink}}"]
-        return "link", shlex.join(words)
-    return "file", f"rclone deletefile {shlex.quote(file)}"
+        return "delete the wrong link", shlex.join(words)
+    return "delete the wrong file", f"rclone deletefile {shlex.quote(file)}"
 
 
 def fetched(done: SnapshotsFetched) -> Iterator[str]:

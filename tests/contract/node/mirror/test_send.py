@@ -36,7 +36,7 @@ from tests.contract.node.mirror.conftest import (
     mirror_files,
     whole_on,
 )
-from tests.mirrors import Server
+from tests.mirrors import SERVED, Server
 from tests.unit.conftest import Desk, make_desk
 
 # Each starts rclone several times.
@@ -310,7 +310,7 @@ def test_what_has_the_name_of_a_file_there_is_named_and_the_other_snapshots_are_
     assert there == [second]
     assert wrong.name in error
     said = "\n".join(mirrored(done))
-    step = f"rclone purge {wrong}/"
+    step = f"rclone moveto {wrong} {wrong}.aside"
     if kind == "link":
         step = f"rclone delete --links {wrong.parent} --include '/{wrong.name}{{,.rclonelink}}'"
     assert f"`{step}`" in said
@@ -319,6 +319,30 @@ def test_what_has_the_name_of_a_file_there_is_named_and_the_other_snapshots_are_
     assert (again.sent, again.exit_code()) == ([first], 0)
     assert whole_on(directory, tmp_path / "alone") == desk.ids
     assert state(desk) == (desk.ids, "")
+
+
+def test_the_printed_command_leaves_what_a_link_to_a_directory_leads_to(tmp_path: Path) -> None:
+    """Over sftp it looks like a directory."""
+    server = SERVED["sftp"](tmp_path / "server")
+    server.start()
+    try:
+        desk = desk_with(server, tmp_path / "desk")
+        first = desk.backup().snapshot or ""
+        mirror(desk)
+        thesis = server.files / "thesis"
+        thesis.mkdir()
+        (thesis / "chapter").write_bytes(b"somebody's")
+        wrong = mirror_files(server) / f"{first}.tar.lz4"
+        wrong.unlink()
+        wrong.symlink_to("../../thesis")
+        (step,) = [line for line in mirrored(mirror(desk)) if "`rclone " in line]
+        command = step[step.index("`rclone ") + 1 : -1]
+        subprocess.run(shlex.split(command), check=True)  # as it says
+        assert (thesis / "chapter").read_bytes() == b"somebody's"
+        assert mirror(desk).sent == [first]
+        assert whole_on(server, tmp_path / "alone") == [first]
+    finally:
+        server.kill()
 
 
 @pytest.mark.parametrize("name", ["store.json", "rescue.py"])
