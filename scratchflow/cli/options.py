@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scratchflow.cli.naming import NAMED
-from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.base import CommandUnknown
 from scratchflow.model.text import closest, printable
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
@@ -124,7 +124,7 @@ class VerbGroup(GlobalOptions, TyperGroup):
             guess = self.other_word(name) or closest(name, known)
             suggestion = f"; did you mean `{ctx.command_path} {guess}`?" if guess else ""
             problem = f"no such command: {printable(name)}{suggestion}"
-            raise UsageInvalid(problem=problem, command=ctx.command_path)
+            raise CommandUnknown(problem=problem, command=ctx.command_path)
         return super().resolve_command(ctx, args)
 
     def other_word(self, name: str) -> str | None:

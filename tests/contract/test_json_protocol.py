@@ -89,7 +89,10 @@ def test_what_works_ends_in_one_summary(environment: dict[str, str], arguments: 
     ("arguments", "code", "exit_code"),
     [
         (["--json"], "usage.invalid", 2),
-        (["nosuchverb", "--json"], "usage.invalid", 2),
+        (["nosuchverb", "--json"], "usage.unknown_command", 2),
+        (["snapshots", "nosuchverb", "--json"], "usage.unknown_command", 2),
+        (["allocate", "--gpus", "abc", "--json"], "usage.invalid", 2),
+        (["nodes", "nosuchword", "--json"], "usage.invalid", 2),
         (["config", "--json"], "usage.invalid", 2),
         (["config", "show", "--nosuch", "--json"], "usage.invalid", 2),
         (["config", "set", "--json"], "usage.invalid", 2),

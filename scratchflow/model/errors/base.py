@@ -89,6 +89,12 @@ class UsageInvalid(ScratchflowError):
     hint = "`{command} --help` shows what is possible"
 
 
+class CommandUnknown(UsageInvalid):
+    """There is no such command; a program that asked for one may need a newer scratchflow."""
+
+    code = "usage.unknown_command"
+
+
 class ParameterInvalid(ScratchflowError):
     """A parameter of an experiment, or a place for one in its command, is not possible."""
 

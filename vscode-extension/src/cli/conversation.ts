@@ -155,10 +155,11 @@ export class Conversation {
     return crashed(signal ?? `exit code ${code ?? 'unknown'}`);
   }
 
-  /** A verb that the CLI does not know is refused before there is an `op`: it is an older one. */
+  /** A verb that the CLI does not know: it is an older one. What else it refuses, it words itself. */
   private judgeFailure(failure: Failure): Problem {
-    const isUnknownVerb = failure.code === 'usage.invalid' && failure.op === 'scratchflow';
-    return isUnknownVerb ? lacksVerb(this.start.args[0] ?? '') : fromFailure(failure);
+    return failure.code === 'usage.unknown_command'
+      ? lacksVerb(this.start.args[0] ?? '')
+      : fromFailure(failure);
   }
 
   private arm(limitMs: number | undefined): void {

@@ -9,7 +9,7 @@ import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
 import { getReady, KEEP_WAITING } from './ready';
-import { agree, chooseResources } from './request';
+import { agree, fillIn } from './request';
 
 const ANY = '';
 /** No node has such a name. */
@@ -21,27 +21,29 @@ const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
-  const wanted = await chooseWanted(context);
-  if (wanted === undefined) return;
-  const got = await request(context, wanted);
-  await offerNext(context, got);
+  const got = await choose(context);
+  if (got !== undefined) await offerNext(context, got);
 }
 
-/** The arguments of the request: a node, as last time, or what was chosen step by step. */
-async function chooseWanted(context: Context): Promise<readonly string[] | undefined> {
+/** Asks for a node, as last time, or for what is chosen step by step; nothing when a question was dismissed. */
+async function choose(context: Context): Promise<Allocated | undefined> {
   let shown: NodesShown = { nodes: [] };
   const nodes = async () => (shown = await context.nodes());
   const chosen = await chooseNode({ ...context, nodes }, 'Allocate Compute Node', ways);
   const settings = slurmArgs((key) => context.editor.setting(key));
   if (chosen === undefined) return undefined;
-  if (chosen === LAST) return confirmed(context, ['--last']);
-  if (chosen !== CHOOSE) return [...(chosen === ANY ? [] : ['--node', chosen]), ...settings];
-  const flags = await chooseResources(context, shown);
-  return flags && confirmed(context, [...flags, ...settings]);
+  if (chosen === LAST) return requestAgreed(context, ['--last']);
+  if (chosen !== CHOOSE)
+    return request(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings]);
+  let got: Allocated | undefined;
+  await fillIn(context, shown, async (flags) => {
+    got = await requestAgreed(context, [...flags, ...settings]);
+  });
+  return got;
 }
 
-async function confirmed(context: Context, args: string[]): Promise<string[] | undefined> {
-  return (await agree(context, args)) ? args : undefined;
+async function requestAgreed(context: Context, args: string[]): Promise<Allocated | undefined> {
+  return (await agree(context, args)) ? request(context, args) : undefined;
 }
 
 /** What else can be asked for than a node, with the request in Slurm's words beside it. */

@@ -1,8 +1,11 @@
 // What a node is asked for: as the profile says, as last time, or chosen step by step; and the line that goes to Slurm.
-// Escape leaves at any step, Enter takes the first choice. What the words mean is up to the CLI.
+// Escape leaves at any step, Enter takes the first choice. What the words mean is up to the CLI: what it refuses
+// is told in its words, and the form can be had again with the same answers.
 
 import type { GpuTypeShown, NodesShown } from '../cli/protocol';
+import { problemOf } from '../cli/problem';
 import type { Choice } from '../editor';
+import { problemText } from '../format/problemText';
 import { counted, plain, size } from '../format/words';
 import type { Context } from './context';
 
@@ -19,24 +22,69 @@ interface Step {
   readonly choices: readonly Choice<string>[];
 }
 
-/** The flags that the user chose, one question each; nothing when a question was dismissed. */
-export async function chooseResources(
+/** The answers by flag; one that leaves it to the profile is empty. */
+type Answers = Readonly<Record<string, string>>;
+
+/** Asks what is wanted and does `send` with the flags; after a refusal, the same again with the answers at hand. */
+export async function fillIn(
+  context: Context,
+  shown: NodesShown,
+  send: (flags: string[]) => Promise<void>,
+  before: Answers = {},
+): Promise<void> {
+  const answers = await chooseResources(context, shown, before);
+  if (answers === undefined) return;
+  try {
+    await send(Object.entries(answers).flatMap((answer) => (answer[1] === '' ? [] : answer)));
+  } catch (error) {
+    if (!REFUSALS.has(problemOf(error).code)) throw error;
+    if (await wantsToChange(context, error)) await fillIn(context, shown, send, answers);
+  }
+}
+
+/** A value that the CLI does not take, or a request that Slurm does not. */
+const REFUSALS = new Set(['usage.invalid', 'allocation.refused']);
+const CHANGE = 'Change Request';
+const LOG = 'Show Log';
+
+async function wantsToChange({ editor }: Context, error: unknown): Promise<boolean> {
+  const pressed = await editor.fail(problemText(problemOf(error)), CHANGE, LOG);
+  if (pressed === LOG) editor.showLog();
+  return pressed === CHANGE;
+}
+
+/** One question for each flag; nothing when a question was dismissed. */
+async function chooseResources(
   { editor }: Context,
   shown: NodesShown,
-): Promise<string[] | undefined> {
-  const args: string[] = [];
+  before: Answers,
+): Promise<Answers | undefined> {
+  const answers: Record<string, string> = {};
   const all = steps(shown);
   for (const [index, { flag, title, placeholder, choices }] of all.entries()) {
-    const asProfile = { label: AS_PROFILE, value: '' };
-    const chosen = await editor.pick(Promise.resolve([asProfile, ...choices]), {
+    const offered = [asProfile(shown), ...choices];
+    const chosen = await editor.pick(Promise.resolve(firstAs(before[flag], offered)), {
       title: `${title} (${index + 1} of ${all.length})`,
       placeholder,
       typed: (text) => ({ label: `Use ${plain(text)}`, value: text.trim() }),
     });
     if (chosen === undefined) return undefined;
-    if (chosen !== '') args.push(flag, chosen);
+    answers[flag] = chosen;
   }
-  return args;
+  return answers;
+}
+
+/** With the whole of what the profile asks for: the CLI says it in Slurm's words. */
+function asProfile({ asks = '' }: NodesShown): Choice<string> {
+  return { label: AS_PROFILE, value: '', ...(asks === '' ? {} : { description: plain(asks) }) };
+}
+
+/** The choices with the answer of before on top, also one that was typed. */
+function firstAs(answer: string | undefined, choices: Choice<string>[]): Choice<string>[] {
+  if (answer === undefined) return choices;
+  const same = choices.find(({ value }) => value === answer);
+  const first = same ?? { label: plain(answer), value: answer };
+  return [{ ...first, detail: 'your last answer' }, ...choices.filter((one) => one !== same)];
 }
 
 /** Whether the request may go out, shown in Slurm's words as the CLI would send it. */

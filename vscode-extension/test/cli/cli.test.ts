@@ -92,6 +92,15 @@ describe('a CLI that is not as it should be', () => {
     expect((await problemFrom(cli.run('nodes')))?.code).toBe('cli.too_old');
   });
 
+  test('a value that it refuses is told in its own words', async () => {
+    const message = '`--gpus` takes a number, not `abc`';
+    // The command line is judged before there is an operation.
+    const line = { type: 'error', op: 'scratchflow', code: 'usage.invalid', message, exit_code: 2 };
+    const { cli } = fakeCli({ allocate: { steps: [{ hello: true }, { line }] } });
+    const problem = await problemFrom(cli.run('allocate'));
+    expect(problem).toMatchObject({ code: 'usage.invalid', message });
+  });
+
   test('too old for --json: is not told as a crash', async () => {
     const { cli } = fakeCli({
       backup: { steps: [{ stderr: 'no such option: --json\n' }, { exit: 2 }] },

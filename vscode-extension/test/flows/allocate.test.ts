@@ -187,6 +187,48 @@ describe('the request form', () => {
     ]);
   });
 
+  test('a value that is refused is told in the CLI’s words, and the form comes back with the answers', async () => {
+    const message = '`--gpus` takes a number, not `abc`';
+    const refused = { steps: [{ hello: true }, failure('usage.invalid', message)] };
+    const gpusOffered: unknown[] = [];
+    const answers = {
+      ...{ ...CHOOSE, ...DEFAULTS, Request: 'Send this request' },
+      get GPUs() {
+        const [{ label, description, detail } = {}] = editor.picked;
+        gpusOffered.push([label, description, detail]);
+        return gpusOffered.length === 1 ? 'abc' : '2 a100';
+      },
+      Time: '90m',
+      get [message]() {
+        replay(form);
+        return 'Change Request';
+      },
+    };
+    const { context, editor, argvs, replay } = lab(
+      { ...form, allocate: refused },
+      answers,
+      NO_NODE,
+    );
+    await allocate(context);
+    expect(editor.seen).toContain(`error: ${message}. | Change Request | Show Log`);
+    expect(gpusOffered).toEqual([
+      [as, '--time=8:00:00', undefined],
+      ['abc', undefined, 'your last answer'],
+    ]);
+    expect(argvs().at(-1)).toBe('allocate --gpus a100:2 --time 90m --keep-waiting');
+  });
+
+  test('a request that Slurm refuses can be changed, too; left alone, nothing is asked again', async () => {
+    const refused = {
+      steps: [{ hello: true }, failure('allocation.refused', 'No such partition')],
+    };
+    const answers = { ...CHOOSE, ...DEFAULTS };
+    const { context, editor, argvs } = lab({ ...form, allocate: refused }, answers, NO_NODE);
+    await allocate(context);
+    expect(editor.seen.at(-1)).toBe('error: No such partition. | Change Request | Show Log');
+    expect(argvs().at(-1)).toBe('allocate --dry-run');
+  });
+
   test('dismissed at any step, asks for nothing', async () => {
     for (const title of [...Object.keys(DEFAULTS), 'Request']) {
       const answers = { ...CHOOSE, ...DEFAULTS, Request: 'Send this request', [title]: undefined };
