@@ -34,7 +34,8 @@ def allocate(
     def run(emit: Emit) -> Allocated:
         from scratchflow.flows.allocate import allocate as flow
 
-        got = flow(who, emit, wanted.hold(who.settings(), dry_run=dry_run))
+        hold = wanted.hold(who.settings(), dry_run=dry_run)
+        got = flow(who, wanted.saying_if_not_sent(emit), hold)
         if got.reused:
             wanted.say_if_unused(emit, got.node, got.job_id)
         return got

@@ -6,8 +6,9 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors.config import SchedulerMissing
-from scratchflow.model.events import Emit, Log
+from scratchflow.model.events import Emit, Event, Log, State
 from scratchflow.model.requests import Hold
+from scratchflow.model.text import printable
 
 
 class NodeRequest(msgspec.Struct, frozen=True):
@@ -54,3 +55,21 @@ class NodeRequest(msgspec.Struct, frozen=True):
             f" `scratchflow hop {flags}` moves to a node like that"
         )
         emit(Log(level="info", message=message))
+
+    def saying_if_not_sent(self, emit: Emit) -> Emit:
+        """`emit`, which also says when an earlier request is waited for instead of this one."""
+        node = [f"--node {printable(self.node)}"] if self.node else []
+        unsent = " ".join([*self.flags, *node])
+
+        def watch(event: Event) -> None:
+            nonlocal unsent
+            emit(event)
+            if unsent and isinstance(event, State) and event.resumed and event.state == "pending":
+                message = (
+                    f"`{unsent}` is not sent to Slurm: job {event.job_id} is in the queue already;"
+                    " `scratchflow clear --pending` withdraws it"
+                )
+                emit(Log(level="info", message=message))
+                unsent = ""
+
+        return watch

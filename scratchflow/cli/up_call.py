@@ -57,7 +57,8 @@ def up_call(who: Caller, wanted: NodeRequest, start: Start) -> Call[UpAndRunning
         )
         name_in_hints(ready)
         request = wanted.hold(ready.settings(), dry_run=start.dry_run)
-        now = flow(ready, emit, request, run_editor=start.open_editor)
+        say = wanted.saying_if_not_sent(emit)
+        now = flow(ready, say, request, run_editor=start.open_editor)
         if now.reused:
             wanted.say_if_unused(emit, now.node, now.job_id)
         return now

@@ -36,9 +36,7 @@ def hold(cluster: Cluster, request: Hold) -> NodeHeld:
 
 def _what_became(cluster: Cluster, request: Hold, last: State, signum: int) -> str:
     """The login host withdraws the request by itself, or leaves it for us to do; here it is looked whether it is gone."""
-    if last.resumed:
-        return f"Job {last.job_id} stays in the queue; `scratchflow clear` withdraws it."
-    if request.keep_waiting and signum != signal.SIGINT:
+    if last.resumed or (request.keep_waiting and signum != signal.SIGINT):
         return f"Job {last.job_id} stays in the queue; `scratchflow clear --pending` withdraws it."
     cluster.emit(Progress(phase="withdrawing the request"))
     try:

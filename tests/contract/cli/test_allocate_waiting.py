@@ -127,10 +127,16 @@ def test_ctrl_c_leaves_a_request_of_an_earlier_run_in_the_queue_and_says_so(logi
         foretold = login.run(verb, "--dry-run").stdout
         assert "job 4 is in the queue already: would wait for it" in foretold
         assert "salloc" not in foretold
+    for verb in ("allocate", "up"):
+        said = interrupted(login.begin(verb, "--time", "30m"), "is not sent")
+        assert "`--time 30m` is not sent to Slurm: job 4 is in the queue already" in said
     process = login.begin("allocate")
     said = interrupted(process, "Ctrl-C")
     assert "Ctrl-C stops waiting and leaves job 4 in the queue" in said
-    assert said.endswith("Cancelled. Job 4 stays in the queue; `scratchflow clear` withdraws it.\n")
+    assert "is not sent" not in said
+    assert said.endswith(
+        "Cancelled. Job 4 stays in the queue; `scratchflow clear --pending` withdraws it.\n"
+    )
     assert login.states() == ["PENDING"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.events import Event, Log, State
 
 
 def of_profile(directory: Path, text: str) -> Settings:
@@ -29,3 +30,19 @@ def test_resources_need_a_scheduler(tmp_path: Path) -> None:
     assert NodeRequest().hold(settings, dry_run=True).dry_run
     with pytest.raises(SchedulerMissing):
         NodeRequest(flags=("--gpus 2",)).hold(settings, dry_run=False)
+
+
+def test_what_is_not_sent_because_a_request_waits_already_is_said_once() -> None:
+    said: list[Event] = []
+    waiting = State(state="pending", previous=None, job_id=7, resumed=True)
+    NodeRequest().saying_if_not_sent(said.append)(waiting)
+    ours = NodeRequest(flags=("--gpus 2",), node="3").saying_if_not_sent(said.append)
+    ours(State(state="pending", previous=None, job_id=7))
+    assert not any(isinstance(event, Log) for event in said)
+    for _ in range(2):
+        ours(waiting)
+    [remark] = [event.message for event in said if isinstance(event, Log)]
+    assert remark == (
+        "`--gpus 2 --node 3` is not sent to Slurm: job 7 is in the queue already;"
+        " `scratchflow clear --pending` withdraws it"
+    )

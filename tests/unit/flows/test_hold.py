@@ -92,7 +92,7 @@ def test_a_request_of_an_earlier_run_stays_and_the_way_out_is_told(tmp_path: Pat
     cluster = Waiting(tmp_path, [resumed], [], signum=signal.SIGINT)
     said = ended(cluster)
     assert "Job 7 stays in the queue" in said
-    assert "`scratchflow clear`" in said
+    assert "`scratchflow clear --pending`" in said
     assert cluster.done == []
 
 
