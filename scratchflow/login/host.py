@@ -160,9 +160,9 @@ class LoginHost(msgspec.Struct, frozen=True):
             return None
         return note if is_login(note.host) and is_name(note.session) else None
 
-    def remark(self, message: str) -> None:
+    def remark(self, message: str, *, for_terminal: bool = False) -> None:
         """Logs one line."""
-        self.emit(Log(level="info", message=message))
+        self.emit(Log(level="info", message=message, for_terminal=for_terminal))
 
     def caution(self, code: str, message: str) -> None:
         """Reports a warning."""

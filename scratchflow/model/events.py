@@ -84,6 +84,8 @@ class Log(Event, tag="log", frozen=True):
 
     level: Level
     message: str
+    for_terminal: bool = False
+    """About keys like Ctrl-C: of use only to somebody who has typed the command."""
 
 
 class Checked(Event, tag="check", frozen=True):

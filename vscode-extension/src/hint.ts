@@ -1,7 +1,7 @@
 // A hint's command as a button: hints name what to run in backticks.
 
 import { needsLogin, type Problem } from './cli/problem';
-import { offerFor } from './verbs';
+import { offerFor, type Offer } from './verbs';
 
 export type HintAction =
   | { readonly kind: 'command'; readonly label: string; readonly command: string }
@@ -15,17 +15,22 @@ const PLACEHOLDER = /^[[\]A-Z_.]+$/;
 
 /** The command that asks in a terminal for whatever a login needs, and leaves a connection behind. */
 const LOGIN = 'scratchflow status';
+const WITHDRAW = 'scratchflow clear --pending';
 
 export function problemAction(problem: Problem): HintAction | undefined {
   const isLogin = needsLogin(problem) && COMMAND.exec(problem.hint)?.[1] === LOGIN;
   const offer = isLogin ? offerFor('login') : undefined;
-  if (offer) return { kind: 'command', label: offer.title, command: offer.command };
-  return actionOf(problem.hint);
+  return commandOf(offer) ?? actionOf(problem.hint);
+}
+
+function commandOf(offer: Offer | undefined): HintAction | undefined {
+  return offer && { kind: 'command', label: offer.title, command: offer.command };
 }
 
 export function actionOf(hint: string): HintAction | undefined {
   const text = COMMAND.exec(hint)?.[1];
   if (text === undefined) return undefined;
+  if (text === WITHDRAW) return commandOf(offerFor('withdraw'));
   const [program, verb = '', ...rest] = text.split(' ');
   const offer = offerFor(verb);
   if (
@@ -33,7 +38,7 @@ export function actionOf(hint: string): HintAction | undefined {
     offer &&
     isBare(rest.filter((word) => !PLACEHOLDER.test(word)).join(' '))
   ) {
-    return { kind: 'command', label: offer.title, command: offer.command };
+    return commandOf(offer);
   }
   return { kind: 'terminal', label: 'Open in Terminal', text };
 }

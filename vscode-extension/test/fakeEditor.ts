@@ -12,6 +12,7 @@ export class FakeEditor implements Editor {
   readonly memory = new Map<string, unknown>();
   readonly abort = new AbortController();
   picked: readonly Choice<unknown>[] = [];
+  placeholder = '';
   remoteSsh = true;
   connected = true;
   unsaved = false;
@@ -43,9 +44,10 @@ export class FakeEditor implements Editor {
 
   async pick<T>(
     choices: Promise<readonly Choice<T>[]>,
-    { title }: PickOptions,
+    { title, placeholder }: PickOptions,
   ): Promise<T | string | undefined> {
     const offered = await choices;
+    this.placeholder = placeholder;
     this.picked = offered;
     this.seen.push(`pick: ${title}`);
     const answer = this.answer(title);

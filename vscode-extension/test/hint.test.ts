@@ -9,6 +9,11 @@ test('a bare verb in a hint becomes its command', () => {
   });
 });
 
+test('to withdraw a request has a command of its own', () => {
+  const hint = 'Job 7 stays in the queue; `scratchflow clear --pending` withdraws it.';
+  expect(actionOf(hint)).toMatchObject({ kind: 'command', command: 'scratchflow.withdraw' });
+});
+
 test('what stands for something does not count', () => {
   const hint = '`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another';
   expect(actionOf(hint)).toMatchObject({ kind: 'command', command: 'scratchflow.setup' });

@@ -60,7 +60,8 @@ class _Watch:
             return  # it is withdrawn at once
         if seen.state == "pending" and not self._has_said_how_long:
             self._has_said_how_long = True
-            self._login.remark(how_long(self._patience, seen.job_id, resumed=self._resumed))
+            words = how_long(self._patience, seen.job_id, resumed=self._resumed)
+            self._login.remark(words, for_terminal=True)
 
 
 def how_long(patience: Patience, job_id: int | None, *, resumed: bool) -> str:

@@ -37,6 +37,7 @@ export class Conversation {
   private outcome: Summary | Failure | undefined;
   private verdict: CliError | undefined;
   private isCancelled = false;
+  private isLeft = false;
   private limit: NodeJS.Timeout | undefined;
   private readonly escalations: NodeJS.Timeout[] = [];
 
@@ -64,7 +65,7 @@ export class Conversation {
   /** Ends it because nobody is left to listen: what it can leave for later, it leaves. */
   leave(): void {
     if (this.isCancelled) return;
-    this.isCancelled = true;
+    this.isCancelled = this.isLeft = true;
     this.end('SIGTERM');
   }
 
@@ -144,7 +145,8 @@ export class Conversation {
   private settle(code: number | null, signal: NodeJS.Signals | null): Summary | CliError {
     if (this.verdict) return this.verdict;
     if (this.outcome?.type === 'summary') return this.outcome;
-    if (this.isCancelled && isInterruption(this.outcome)) return new CliError(cancelled());
+    if (this.isCancelled && isInterruption(this.outcome))
+      return new CliError(cancelled(this.isLeft ? undefined : this.outcome?.message || undefined));
     if (this.outcome) return new CliError(this.judgeFailure(this.outcome));
     return new CliError(this.judgeSilence(code, signal));
   }

@@ -96,9 +96,12 @@ export const silent = (seconds: number): Problem => ({
   retryable: true,
 });
 
-export const cancelled = (): Problem => ({
+export const CANCELLED = 'Cancelled.';
+
+/** What became of what was under way, where the CLI says it. */
+export const cancelled = (message = CANCELLED): Problem => ({
   code: 'cli.cancelled',
-  message: 'Cancelled.',
+  message,
   hint: '',
   retryable: false,
 });

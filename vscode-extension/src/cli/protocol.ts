@@ -868,6 +868,7 @@ export interface Log {
   type: "log";
   level: "debug" | "info";
   message: string;
+  for_terminal?: boolean;
 }
 
 /** `job tail`: read on the node; whether the task has ended by now. */

@@ -9,6 +9,7 @@ import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
 import { getReady, KEEP_WAITING } from './ready';
+import { chooseInstead, takeBack, waitingJob } from './queue';
 import { agree, fillIn } from './request';
 
 const ANY = '';
@@ -21,7 +22,9 @@ const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
-  const got = await choose(context);
+  const waiting = waitingJob(context.store.picture);
+  const ask = () => choose(context);
+  const got = waiting === undefined ? await ask() : await instead(context, waiting, ask);
   if (got !== undefined) await offerNext(context, got);
 }
 
@@ -42,8 +45,27 @@ async function choose(context: Context): Promise<Allocated | undefined> {
   return got;
 }
 
+/** Shown in Slurm's words first, as the CLI would send it. */
 async function requestAgreed(context: Context, args: string[]): Promise<Allocated | undefined> {
-  return (await agree(context, args)) ? request(context, args) : undefined;
+  // Asked before anything is shown: why a request is refused is told like any other error.
+  const { data } = await context.cli.run('allocate', { args: [...args, '--dry-run'] });
+  const { reused, node, job_id: job, command = '' } = data;
+  if (reused && node === '') return instead(context, job, () => requestAgreed(context, args));
+  // A node that is held already is used again: nothing is sent.
+  return reused || (await agree(context, command)) ? request(context, args) : undefined;
+}
+
+/** A request waits already: waits for that one, or withdraws it and asks anew. */
+async function instead(
+  context: Context,
+  job: number | null,
+  ask: () => Promise<Allocated | undefined>,
+): Promise<Allocated | undefined> {
+  const chosen = await chooseInstead(context, job);
+  if (chosen === undefined) return undefined;
+  if (chosen === 'wait') return request(context, []);
+  await takeBack(context);
+  return ask();
 }
 
 /** What else can be asked for than a node, with the request in Slurm's words beside it. */

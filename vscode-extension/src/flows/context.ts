@@ -2,11 +2,12 @@
 
 import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
-import { problemAction, type HintAction } from '../hint';
-import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
+import { actionOf, problemAction, type HintAction } from '../hint';
+import { CANCELLED, NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, JobsListed, NodesShown, Results } from '../cli/protocol';
 import { problemText } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
+import { plain } from '../format/words';
 import type { Store } from '../state/state';
 
 export interface Context {
@@ -95,7 +96,7 @@ export async function tellProblem(
   again?: Again,
 ): Promise<void> {
   const { editor } = context;
-  if (problem.code === 'cli.cancelled') return;
+  if (problem.code === 'cli.cancelled') return tellCancelled(context, problem, again);
   const action = problemAction(problem);
   const first = NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action?.label;
   const buttons = first === undefined ? [LOG] : [first, LOG];
@@ -103,6 +104,18 @@ export async function tellProblem(
   if (pressed === LOG) editor.showLog();
   else if (pressed === INSTALL) await editor.execute('scratchflow.install');
   else if (pressed !== undefined && action) await act(context, action, again);
+}
+
+/** That it was cancelled, the user knows; what became of it is told, with a button for what is left to do. */
+async function tellCancelled(
+  context: Context,
+  { message }: Problem,
+  again: Again | undefined,
+): Promise<void> {
+  if (message === CANCELLED) return;
+  const action = actionOf(message);
+  const pressed = await context.editor.inform(plain(message), ...(action ? [action.label] : []));
+  if (pressed !== undefined && action) await act(context, action, again);
 }
 
 async function act(

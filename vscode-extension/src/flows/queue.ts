@@ -1,6 +1,8 @@
 // A request that waits in Slurm's queue, whoever made it: withdrawn, and told of when it is granted.
 
-import { plain } from '../format/words';
+import type { Choice } from '../editor';
+import { stateText } from '../format/progressText';
+import { capital, plain } from '../format/words';
 import { held, phaseOf, type Picture } from '../state/state';
 import { runWithProgress, type Context } from './context';
 import { getReady } from './ready';
@@ -8,13 +10,45 @@ import { getReady } from './ready';
 const START = 'Start Working';
 
 export async function withdraw(context: Context): Promise<void> {
+  const isWithdrawn = await takeBack(context);
+  const { editor } = context;
+  await editor.inform(isWithdrawn ? 'The request is withdrawn.' : 'No request waits.');
+}
+
+/** Whether there was one. */
+export async function takeBack(context: Context): Promise<boolean> {
   const { data } = await runWithProgress(context, 'clear', {
     title: 'Withdrawing the request',
     args: ['--pending'],
   });
   context.refresh();
-  const { editor } = context;
-  await editor.inform(data.released ? 'The request is withdrawn.' : 'No request waits.');
+  return data.released;
+}
+
+export type Instead = 'wait' | 'anew';
+
+/** While a request waits, the CLI sends no other one: what to do with it. Nothing when that was dismissed. */
+export async function chooseInstead(
+  { editor, store }: Context,
+  jobId: number | null,
+): Promise<Instead | undefined> {
+  const name = jobId === null ? 'A request' : `Job ${jobId}`;
+  const { request, status } = store.picture;
+  const seen = request ?? status?.allocation;
+  const line = stateText(seen && seen.state !== 'asking' ? seen : { state: 'pending' }, Date.now());
+  const choices: Choice<Instead>[] = [
+    { label: 'Wait for It', value: 'wait', detail: 'No other request is sent' },
+    { label: 'Withdraw It and Ask Anew', value: 'anew', detail: 'It loses its place in the queue' },
+  ];
+  const options = { title: `${name} waits already`, placeholder: capital(line), stays: true };
+  return (await editor.pick(Promise.resolve(choices), options)) as Instead | undefined;
+}
+
+/** The job that waits, as far as this window knows; null while it has no number yet. */
+export function waitingJob(picture: Picture): number | null | undefined {
+  if (phaseOf(picture) !== 'waiting') return undefined;
+  const { request, status } = picture;
+  return (request ? request.jobId : status?.allocation?.job_id) ?? null;
 }
 
 /** Tells of a node that came while this window did not wait for it itself: a command that waits tells by itself. */

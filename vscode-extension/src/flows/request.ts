@@ -87,11 +87,9 @@ function firstAs(answer: string | undefined, choices: Choice<string>[]): Choice<
   return [{ ...first, detail: 'your last answer' }, ...choices.filter((one) => one !== same)];
 }
 
-/** Whether the request may go out, shown in Slurm's words as the CLI would send it. */
-export async function agree({ cli, editor }: Context, args: readonly string[]): Promise<boolean> {
-  // Asked before the list is shown: why a request is refused is told like any other error.
-  const { data } = await cli.run('allocate', { args: [...args, '--dry-run'] });
-  const line = plain(data.command ?? '');
+/** Whether the request may go out, shown as the line that goes to Slurm. */
+export async function agree({ editor }: Context, command: string): Promise<boolean> {
+  const line = plain(command);
   const choice = { label: 'Send this request', value: true, detail: line };
   const options = { title: 'Request', placeholder: line, stays: true };
   return (await editor.pick(Promise.resolve([choice]), options)) === true;

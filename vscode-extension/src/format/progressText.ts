@@ -12,8 +12,9 @@ export interface Shown {
 export function progressText(event: AnyEvent): Shown | undefined {
   if (event.type === 'progress') return countsText(event);
   if (event.type === 'state') return { message: stateText(event, Date.now()) };
-  if (event.type === 'log' && event.level === 'info') return { message: plain(event.message) };
-  return undefined;
+  // An editor has Cancel instead of the keys of a terminal.
+  const isForUs = event.type === 'log' && event.level === 'info' && event.for_terminal !== true;
+  return isForUs ? { message: plain(event.message) } : undefined;
 }
 
 function countsText(event: Progress): Shown {
@@ -49,10 +50,13 @@ export function stateText(
     reason,
     node,
     start_estimate,
-  }: Pick<State, 'state' | 'reason' | 'node' | 'start_estimate'>,
+    resumed,
+    job_id,
+  }: Pick<State, 'state' | 'reason' | 'node' | 'start_estimate' | 'resumed' | 'job_id'>,
   nowMs: number,
 ): string {
   const words = [STATE_TEXTS[state] ?? plain(state)];
+  if (state === 'pending' && resumed) words.push(`job ${job_id ?? '?'}, requested earlier`);
   if (node) words.push(plain(node));
   if (reason) words.push(plain(reason));
   if (state === 'pending' && start_estimate) words.push(estimate(start_estimate, nowMs));

@@ -172,6 +172,13 @@ describe('cancelling', () => {
     expect(calls().map(({ signal }) => signal)).toContain('SIGINT');
   });
 
+  test('passes on what the CLI says became of it', async () => {
+    const message = 'Cancelled. The request (job 4) was withdrawn.';
+    const line = { type: 'error', code: 'signal.ended', message, hint: '', exit_code: 130 };
+    const { problem } = await cancelWhenGreeted([{ line }, { exit: 130 }]);
+    expect(problem).toMatchObject({ code: 'cli.cancelled', message });
+  });
+
   test('tells what went wrong when the request could not be withdrawn', async () => {
     const { problem } = await cancelWhenGreeted(interrupted);
     expect(problem?.code).toBe('ended.by_signal');

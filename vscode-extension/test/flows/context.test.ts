@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { guarded, tellProblem, type Context } from '../../src/flows/context';
-import { missing } from '../../src/cli/problem';
+import { cancelled, missing } from '../../src/cli/problem';
 import { playing } from '../fakeCli';
 import { lab } from './lab';
 
@@ -37,7 +37,7 @@ test('a bug of our own is reported too, and cancelling is not', async () => {
   await guarded(context, () => Promise.reject(new Error('boom')))();
   expect(editor.seen[0]).toContain('The extension failed: boom.');
   editor.seen.length = 0;
-  await tellProblem(context, { code: 'cli.cancelled', message: '', hint: '', retryable: false });
+  await tellProblem(context, cancelled());
   expect(editor.seen).toEqual([]);
 });
 

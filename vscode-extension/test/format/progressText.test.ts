@@ -30,9 +30,18 @@ test('the queue’s reason and estimate are shown', () => {
   expect(stateText({ ...state, start_estimate }, NOW)).toBe(
     'waiting in the queue · Priority · starts in about 10 min',
   );
+  expect(stateText({ ...state, resumed: true, job_id: 7 }, NOW)).toBe(
+    'waiting in the queue · job 7, requested earlier · Priority',
+  );
   expect(stateText({ ...state, state: 'running', node: 'node-1', reason: null }, NOW)).toBe(
     'the node is yours · node-1',
   );
+});
+
+test('what the keys of a terminal do is not shown', () => {
+  const message = 'waiting without limit; Ctrl-C withdraws the request';
+  const log = { type: 'log', level: 'info', message, for_terminal: true };
+  expect(progressText(event(log))).toBeUndefined();
 });
 
 test('remarks are shown, whispers are not', () => {

@@ -50,4 +50,4 @@ def test_a_state_is_told_when_it_changes_and_how_long_only_once() -> None:
         ("pending", None),
         ("running", "pending"),
     ]
-    assert len([event for event in heard if isinstance(event, Log)]) == 1
+    assert [event.for_terminal for event in heard if isinstance(event, Log)] == [True]
