@@ -123,3 +123,9 @@ test('every picture of the README and of the walkthrough is packed', () => {
   expect(pictures.filter((name) => !name.startsWith('images/'))).toEqual([]);
   expect(pictures.filter((name) => !existsSync(join(root, name)))).toEqual([]);
 });
+
+test('that there is nothing yet is said only after an answer', () => {
+  const empty = viewsWelcome.filter(({ contents }) => /^No (snapshots|jobs) yet/.test(contents));
+  expect(empty).toHaveLength(3);
+  for (const { when } of empty) expect(when).toMatch(/^scratchflow\.knows/);
+});

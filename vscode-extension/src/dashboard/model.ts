@@ -3,7 +3,10 @@
 import { SHORT_S } from '../state/deadline';
 import { freeText, shareText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
-import { held, isHere, isSavedLate, savedAge, secondsLeft, type Picture } from '../state/state';
+import type { Problem } from '../cli/problem';
+import { problemText } from '../format/problemText';
+import { held, isHere, isSavedLate, savedAge, secondsLeft } from '../state/state';
+import { phaseOf, staleSince, type Picture } from '../state/state';
 import { servicesOf, type Service } from '../format/serviceText';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
@@ -53,6 +56,8 @@ export interface Dashboard {
   readonly headline: string;
   /** Without a cluster there are no nodes to speak of. */
   readonly hasCluster: boolean;
+  /** Whether the first thing to do is to take a node. */
+  readonly canStart: boolean;
   readonly facts: readonly Fact[];
   readonly timeLeft: Bar | undefined;
   readonly services: readonly Service[];
@@ -72,25 +77,40 @@ export interface Dashboard {
 
 export interface Ingredients {
   readonly picture: Picture;
-  readonly snapshots: readonly SnapshotRow[];
-  readonly nodes: readonly NodeRow[];
+  readonly snapshots: Asked<SnapshotRow>;
+  readonly nodes: Asked<NodeRow>;
   readonly nowMs: number;
 }
 
+/** A list, or why it cannot be had; nothing before it was asked for. */
+export type Asked<T> = readonly T[] | Problem | undefined;
+
 export function dashboard(from: Ingredients): Dashboard {
-  const { picture, snapshots, nodes, nowMs } = from;
+  const { picture, nowMs } = from;
+  const [snapshots, nodes] = [rowsOf(from.snapshots), rowsOf(from.nodes)];
   return {
     headline: headlineOf(picture, nowMs),
     hasCluster: !isHere(picture),
+    canStart: !isHere(picture) && phaseOf(picture) === 'none',
     facts: factsOf(picture, nowMs),
     timeLeft: timeLeftOf(from),
     services: servicesOf(picture.status),
     timeline: timelineOf(snapshots, nowMs),
-    snapshotsText: snapshotsText(snapshots),
+    snapshotsText: missingText(from.snapshots) ?? snapshotsText(snapshots, picture),
     cells: nodes.map(cellOf),
-    nodesText: nodesText(nodes),
+    nodesText: missingText(from.nodes) ?? nodesText(nodes),
     nodesLegend: nodesLegend(nodes),
   };
+}
+
+function rowsOf<T>(asked: Asked<T>): readonly T[] {
+  return asked === undefined || 'code' in asked ? [] : asked;
+}
+
+/** Why there is no list: an empty one would say that there is nothing. */
+function missingText(asked: Asked<unknown>): string | undefined {
+  if (asked === undefined) return 'Not known yet.';
+  return 'code' in asked ? `Not known now. ${problemText(asked)}` : undefined;
 }
 
 /** The node; what else the status bar says of it has a place of its own on the page. */
@@ -104,7 +124,10 @@ function factsOf(picture: Picture, nowMs: number): Fact[] {
   if (!status) return [];
   const age = savedAge(picture, nowMs);
   const isLate = isSavedLate(picture);
+  const since = staleSince(picture);
+  const asOf = since === undefined ? '' : moment(new Date(since).toISOString(), nowMs);
   return [
+    ...(asOf === '' ? [] : [fact('As of', `${asOf}: nobody has looked since`, 'warning')]),
     fact('Profile', status.profile),
     fact('Workspace', status.workspace.path),
     fact('Last backup', age === undefined ? 'none yet' : ago(age), isLate ? 'warning' : 'plain'),
@@ -198,10 +221,13 @@ function markLabel(snapshot: SnapshotRow, nowMs: number): string {
   return words.join(' · ');
 }
 
-function snapshotsText(snapshots: readonly SnapshotRow[]): string {
+function snapshotsText(snapshots: readonly SnapshotRow[], { status }: Picture): string {
   // A fork beside the newest one is another node's copy.
   const last = snapshots.filter(({ beside }) => beside !== true).at(-1) ?? snapshots.at(-1);
-  if (!last) return 'No snapshot yet. Run Backup takes the first one.';
+  if (!last)
+    return status?.workspace.exists === true
+      ? 'No snapshot yet. Run Backup takes the first one.'
+      : 'No snapshot yet. Once there is a workspace, every backup makes one.';
   const stored = snapshots.reduce((sum, { stored_bytes }) => sum + stored_bytes, 0);
   const holds = `${counted(last.files, 'file')} (${size(last.bytes)})`;
   return `${counted(snapshots.length, 'snapshot')}, ${size(stored)} in all. The last one holds ${holds}.`;

@@ -171,10 +171,11 @@ function cell({ name, text, free, isAvailable, isWarm, label }: Cell): HTMLEleme
   return whole;
 }
 
-function buttons({ hasCluster }: Dashboard): HTMLElement {
-  const names = ['backup', ...(hasCluster ? ['nodes'] : []), 'snapshots', 'refresh'];
+function buttons({ hasCluster, canStart }: Dashboard): HTMLElement {
+  const first = canStart ? 'up' : 'backup';
+  const names = [first, ...(hasCluster ? ['nodes'] : []), 'snapshots', 'refresh'];
   const made = names.map((name) => {
-    const button = element('button', name === 'backup' ? 'primary' : '', BUTTONS[name] ?? name);
+    const button = element('button', name === first ? 'primary' : '', BUTTONS[name] ?? name);
     button.id = `run ${name}`;
     button.addEventListener('click', () => api.postMessage({ type: 'run', name }));
     return button;
@@ -183,6 +184,7 @@ function buttons({ hasCluster }: Dashboard): HTMLElement {
 }
 
 const BUTTONS: Record<string, string> = {
+  up: 'Start Working',
   backup: 'Run Backup',
   nodes: 'Show Nodes',
   snapshots: 'Browse Snapshots',

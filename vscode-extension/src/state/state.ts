@@ -50,7 +50,7 @@ const ASKING: Request = { state: 'asking', reason: null, jobId: null };
 export function next(picture: Picture, happening: Happening): Picture {
   switch (happening.type) {
     case 'link':
-      return { ...picture, link: happening.link };
+      return { ...picture, link: linkAfter(picture, happening.link) };
     case 'status':
       return {
         ...picture,
@@ -69,6 +69,11 @@ export function next(picture: Picture, happening: Happening): Picture {
     case 'settled':
       return { ...picture, request: undefined };
   }
+}
+
+/** While it is tried again, what is shown is as old as before: that it is out of date stays in sight. */
+function linkAfter({ link: before, status }: Picture, link: Link): Link {
+  return link.is === 'starting' && status && before.is !== 'watching' ? before : link;
 }
 
 /** The picture after a command, until the next status reports the same. */

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Dashboard } from '../dashboard/model';
 
 const SERVICE_COMMANDS = new Set(['open', 'copy', 'stop']);
-const COMMANDS = new Set(['backup', 'nodes', 'snapshots', 'refresh']);
+const COMMANDS = new Set(['up', 'backup', 'nodes', 'snapshots', 'refresh']);
 
 export class DashboardPanel {
   private panel: vscode.WebviewPanel | undefined;

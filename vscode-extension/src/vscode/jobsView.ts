@@ -56,7 +56,10 @@ export class JobsView {
     const { picture } = this.store;
     // Nothing is asked of the CLI before the one long-lived watch has answered.
     if (!picture.status || isHere(picture)) return [];
-    return jobRows(await this.jobs.get(), Date.now());
+    const jobs = await this.jobs.get();
+    // That there are none is said only when that is the answer.
+    void vscode.commands.executeCommand('setContext', 'scratchflow.knowsJobs', true);
+    return jobRows(jobs, Date.now());
   }
 
   private async ask(): Promise<JobsListed> {

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
-import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
+import { NEEDS_ANOTHER_CLI, needsLogin, problemOf } from '../cli/problem';
 import type { NodesShown, SnapshotsListed, StatusShown } from '../cli/protocol';
 import { isHere, phaseOf, type Picture, type Store } from '../state/state';
 import { allocationRows } from '../views/allocation';
@@ -151,7 +151,10 @@ export class Screen {
   }
 
   private async snapshotRows(): Promise<readonly Row[]> {
-    return snapshotRows(this.cli, (await this.snapshots.get()).snapshots, Date.now());
+    const { snapshots } = await this.snapshots.get();
+    // That there are none is said only when that is the answer.
+    setContext('knowsSnapshots', true);
+    return snapshotRows(this.cli, snapshots, Date.now());
   }
 
   private async nodeRows(): Promise<readonly Row[]> {
@@ -167,17 +170,13 @@ export class Screen {
   private async makeDashboard(): Promise<Dashboard> {
     const { picture } = this.store;
     const isKnown = picture.status !== undefined;
-    // A list that cannot be had leaves its part of the dashboard empty; the side bar says why.
     const [snapshots, nodes] = await Promise.all([
-      isKnown ? this.snapshots.get().catch(() => undefined) : undefined,
-      isKnown && !isHere(picture) ? this.nodes.get().catch(() => undefined) : undefined,
+      isKnown ? this.snapshots.get().then((listed) => listed.snapshots, problemOf) : undefined,
+      isKnown && !isHere(picture)
+        ? this.nodes.get().then((shown) => shown.nodes, problemOf)
+        : undefined,
     ]);
-    return dashboard({
-      picture,
-      snapshots: snapshots?.snapshots ?? [],
-      nodes: nodes?.nodes ?? [],
-      nowMs: Date.now(),
-    });
+    return dashboard({ picture, snapshots, nodes, nowMs: Date.now() });
   }
 }
 

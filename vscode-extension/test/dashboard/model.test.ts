@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { dashboard, type Ingredients } from '../../src/dashboard/model';
 import type { SnapshotRow } from '../../src/cli/protocol';
-import { UNKNOWN } from '../../src/state/state';
+import { next, UNKNOWN } from '../../src/state/state';
 import { node } from '../nodes';
-import { NOW, seeing, SERVING, WITH_NODE, withLeft } from '../pictures';
+import { NO_NODE, NOW, seeing, SERVING, WITH_NODE, withLeft } from '../pictures';
 
 const snapshot = (time: string, given: Partial<SnapshotRow> = {}): SnapshotRow => ({
   ...{ id: time, time, kind: 'incremental', parent: null, node: 'node-1', files: 10, bytes: 5000 },
@@ -11,7 +11,7 @@ const snapshot = (time: string, given: Partial<SnapshotRow> = {}): SnapshotRow =
   ...given,
 });
 
-const all: Ingredients = {
+const all = {
   picture: seeing(WITH_NODE),
   snapshots: [
     snapshot('2026-11-15T10:00:00Z', { kind: 'full', stored_bytes: 10_000 }),
@@ -20,7 +20,7 @@ const all: Ingredients = {
   ],
   nodes: [node('a', { cpus_free: 4, warm: 'x' }), node('b', { available: false })],
   nowMs: NOW,
-};
+} satisfies Ingredients;
 
 test('the time-left bar is what is left of what was', () => {
   expect(dashboard(all).timeLeft).toMatchObject({ share: 0.5, tint: 'good' });
@@ -90,14 +90,16 @@ test('what is served is listed, without a token', () => {
   expect(dashboard(all).services).toEqual([]);
 });
 
-test('with nothing known it says what to do', () => {
+test('without snapshots it says what to do', () => {
+  const none = dashboard({ ...all, picture: seeing(NO_NODE), snapshots: [] });
+  expect(none.snapshotsText).toContain('Once there is a workspace');
+  expect([none.canStart, dashboard(all).canStart]).toEqual([true, false]);
   const empty = dashboard({
-    picture: UNKNOWN,
+    picture: seeing(WITH_NODE),
     snapshots: [],
     nodes: [],
     nowMs: NOW,
   });
-  expect(empty.timeLeft).toBeUndefined();
   expect(empty.timeline.marks).toEqual([]);
   expect(empty.snapshotsText).toContain('Run Backup');
 });
@@ -112,4 +114,23 @@ test('without a cluster there are no nodes to speak of', () => {
   expect(dashboard(all).hasCluster).toBe(true);
   const here = seeing({ ...WITH_NODE, allocation: null, alias: null });
   expect(dashboard({ ...all, picture: here }).hasCluster).toBe(false);
+});
+
+test('a list that cannot be had is not told as an empty one, and what is old says so', () => {
+  const problem = {
+    ...{ code: 'connection.lost', message: 'no connection to `login`' },
+    ...{ hint: '', retryable: true },
+  };
+  const lost = next(all.picture, {
+    ...{ type: 'link', link: { is: 'waiting', problem, retryAtMs: NOW } },
+  });
+  const { facts, snapshotsText, nodesText } = dashboard({
+    ...{ picture: lost, snapshots: problem, nodes: problem, nowMs: NOW },
+  });
+  expect(facts[0]).toMatchObject({ name: 'As of', tint: 'warning' });
+  expect([snapshotsText, nodesText]).toEqual(
+    Array(2).fill('Not known now. No connection to `login`.'),
+  );
+  const unasked = dashboard({ ...all, picture: UNKNOWN, snapshots: undefined, nodes: undefined });
+  expect([unasked.snapshotsText, unasked.nodesText]).toEqual(['Not known yet.', 'Not known yet.']);
 });

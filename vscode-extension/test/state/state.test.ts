@@ -6,6 +6,7 @@ import {
   next,
   phaseOf,
   secondsLeft,
+  staleSince,
   Store,
   UNKNOWN,
 } from '../../src/state/state';
@@ -74,4 +75,14 @@ test('listeners hear of each change until they leave', () => {
   listening.dispose();
   store.dispatch({ type: 'status', data: WITH_NODE, atMs: NOW });
   expect(heard).toEqual(['unknown>none']);
+});
+
+test('while a lost connection is tried again, what is shown stays marked as old', () => {
+  const problem = { code: 'x', message: 'lost', hint: '', retryable: true };
+  const lost = next(seeing(WITH_NODE), {
+    ...{ type: 'link', link: { is: 'waiting', problem, retryAtMs: NOW } },
+  });
+  const again = next(lost, { type: 'link', link: { is: 'starting' } });
+  expect(staleSince(again)).toBe(NOW);
+  expect(staleSince(next(again, { type: 'status', data: WITH_NODE, atMs: NOW }))).toBeUndefined();
 });
