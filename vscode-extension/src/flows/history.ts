@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import type { FileVersion, PathHistory } from '../cli/protocol';
 import type { Choice } from '../editor';
-import { moment, plain, size } from '../format/words';
+import { moments, plain, size } from '../format/words';
 import { runWithProgress, type Context } from './context';
 import { compareFile, compareVersions, openFile, restoreFile, type FileRef } from './snapshots';
 
@@ -36,7 +36,12 @@ async function pickVersion(
   placeholder: string,
 ): Promise<string | undefined> {
   const versions = [...history.versions].reverse();
-  const picked = await editor.pick(Promise.resolve(versions.map(choiceOf)), {
+  const labels = moments(
+    versions.map(({ time }) => time),
+    Date.now(),
+  );
+  const choices = versions.map((version, index) => choiceOf(version, labels[index] ?? ''));
+  const picked = await editor.pick(Promise.resolve(choices), {
     title: `Versions of ${plain(nameOf(history))}`,
     placeholder,
     stays: true,
@@ -44,7 +49,7 @@ async function pickVersion(
   return picked === '' ? undefined : picked;
 }
 
-function choiceOf(version: FileVersion): Choice<string> {
+function choiceOf(version: FileVersion, label: string): Choice<string> {
   const { change, mode, mode_before: before, snapshot } = version;
   const words = [
     change === 'changed' ? '' : change,
@@ -53,7 +58,7 @@ function choiceOf(version: FileVersion): Choice<string> {
     version.fork === true ? 'fork' : '',
   ];
   return {
-    label: moment(version.time, Date.now()),
+    label,
     // There is nothing to be seen of a file that was deleted.
     value: change === 'deleted' ? '' : snapshot,
     description: words.filter((word) => word !== '').join(' · '),

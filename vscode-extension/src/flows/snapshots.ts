@@ -18,7 +18,7 @@ export interface FileRef {
   readonly path: string;
 }
 
-/** Each row of the view Snapshots is called so. */
+/** As the rows of the view Snapshots, and to the second: two may be of one minute. */
 function named(id: string): string {
   return snapshotName(id, Date.now());
 }
@@ -46,22 +46,40 @@ export async function verifySnapshot(context: Context, { id }: SnapshotRef): Pro
 
 /** The paths that changed since; picking one shows both versions side by side. */
 export async function diffSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
+  const isLive = comparesWorkspace(context, id);
+  const other = isLive ? 'the workspace' : 'the latest snapshot';
   const { data } = await runWithProgress(context, 'snapshots diff', {
-    title: 'Comparing with the latest snapshot',
-    args: [id, 'latest'],
+    title: `Comparing with ${other}`,
+    args: isLive ? [id] : [id, 'latest'],
   });
   if (data.paths.length === 0) {
-    await context.editor.inform('Nothing changed between this snapshot and the latest one.');
+    await context.editor.inform(`Nothing differs between this snapshot and ${other}.`);
     return;
   }
-  const path = await pickChange(context, data);
-  if (path !== undefined) await compareVersions(context, data, path);
+  const path = await pickChange(context, data, other);
+  if (path === undefined) return;
+  if (isLive) await compareFile(context, { snapshot: data.older, path });
+  else await compareVersions(context, data, path);
+}
+
+/**
+ * With the workspace where there is one whose files can be shown here. The latest snapshot can only be compared with that.
+ */
+function comparesWorkspace({ editor, store }: Context, id: string): boolean {
+  const { status } = store.picture;
+  if (status?.workspace.exists !== true) return false;
+  const host = hostOf(status);
+  return host === undefined || editor.isConnectedTo(host) || id === status.snapshots.last_id;
 }
 
 const MOST_CHOICES = 5_000;
 const SIGNS = { added: '+', changed: '~', removed: '−' } as const;
 
-async function pickChange({ editor }: Context, diff: SnapshotsDiffed): Promise<string | undefined> {
+async function pickChange(
+  { editor }: Context,
+  diff: SnapshotsDiffed,
+  other: string,
+): Promise<string | undefined> {
   const named = diff.paths.filter((change): change is Named => typeof change.path === 'string');
   const choices = named.slice(0, MOST_CHOICES).map(({ action, path }) => ({
     label: `${SIGNS[action]} ${plain(path)}`,
@@ -69,7 +87,7 @@ async function pickChange({ editor }: Context, diff: SnapshotsDiffed): Promise<s
     description: action,
   }));
   const picked = await editor.pick(Promise.resolve(choices), {
-    title: `${counted(diff.changed, 'path')} changed, ${diff.added} added, ${diff.removed} removed`,
+    title: `${counted(diff.changed, 'path')} changed, ${diff.added} added, ${diff.removed} removed: in ${other}`,
     placeholder: 'Pick a changed file to see both versions',
     stays: true,
   });

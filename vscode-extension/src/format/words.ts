@@ -47,11 +47,12 @@ export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** A moment as the user's own clock shows it: `14:05` today, `Sat 14 Nov, 14:05` otherwise. */
-export function moment(time: string, nowMs: number): string {
+/** A moment as the user's own clock shows it: `today, 14:05`, or `Sat 14 Nov, 14:05`. */
+export function moment(time: string, nowMs: number, seconds: Seconds = {}): string {
   const when = new Date(time);
   if (Number.isNaN(when.getTime())) return plain(time);
-  const clock = when.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  const minutes = { hour: '2-digit', minute: '2-digit' } as const;
+  const clock = when.toLocaleTimeString('en-GB', { ...minutes, ...seconds });
   if (when.toDateString() === new Date(nowMs).toDateString()) return `today, ${clock}`;
   const day = when.toLocaleDateString('en-GB', {
     weekday: 'short',
@@ -61,12 +62,28 @@ export function moment(time: string, nowMs: number): string {
   return `${day.replace(',', '')}, ${clock}`;
 }
 
+interface Seconds {
+  readonly second?: '2-digit';
+}
+
+const TO_THE_SECOND: Seconds = { second: '2-digit' };
+
+/** The same for a list: those of the same minute are told apart by their seconds. */
+export function moments(times: readonly string[], nowMs: number): string[] {
+  const labels = times.map((time) => moment(time, nowMs));
+  const counts = new Map<string, number>();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return labels.map((label, index) =>
+    counts.get(label) === 1 ? label : moment(times[index] ?? '', nowMs, TO_THE_SECOND),
+  );
+}
+
 const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-/;
 
-/** A snapshot as people know it, by its time: `today, 14:05`. Its id begins with that. */
+/** A snapshot as people know it, by its time: `today, 14:05:31`. Its id begins with that. */
 export function snapshotName(id: string, nowMs: number): string {
   return STAMP.test(id)
-    ? moment(id.replace(STAMP, '$1-$2-$3T$4:$5:$6Z ').slice(0, 20), nowMs)
+    ? moment(id.replace(STAMP, '$1-$2-$3T$4:$5:$6Z ').slice(0, 20), nowMs, TO_THE_SECOND)
     : plain(id);
 }
 

@@ -6,7 +6,7 @@ export interface Row {
   readonly label: string;
   readonly description?: string;
   readonly tooltip?: string;
-  /** What a screen reader says instead of label and description: for those with a bar. */
+  /** What a screen reader says instead of what is written: for those with a bar. */
   readonly spoken?: string;
   readonly icon?: string;
   /** The name of a file: it gets the icon that the user's theme has for such files. */
@@ -21,4 +21,10 @@ export interface Row {
   /** Whether what is beneath is seen at first. */
   readonly isOpen?: boolean;
   readonly children?: () => Promise<readonly Row[]>;
+}
+
+/** What a screen reader says. Without it, an editor reads the tooltip alone. */
+export function spokenText({ label, description, tooltip, spoken }: Row): string {
+  const lines = (tooltip ?? '').split('\n');
+  return spoken ?? [label, description, ...lines].filter(Boolean).join(', ');
 }

@@ -3,15 +3,21 @@
 import { posix } from 'node:path';
 import type { Cli } from '../cli/cli';
 import type { PathEntry, SnapshotRow } from '../cli/protocol';
-import { counted, moment, plain, size } from '../format/words';
+import { counted, moments, plain, size } from '../format/words';
 import type { Row } from './row';
 
+const OPEN = 'scratchflow.file.open';
+
 export function snapshotRows(cli: Cli, snapshots: readonly SnapshotRow[], nowMs: number): Row[] {
-  return [...snapshots].reverse().map((snapshot) => snapshotRow(cli, snapshot, nowMs));
+  const labels = moments(
+    snapshots.map(({ time }) => time),
+    nowMs,
+  );
+  return snapshots.map((one, index) => snapshotRow(cli, one, labels[index] ?? one.id)).reverse();
 }
 
-function snapshotRow(cli: Cli, snapshot: SnapshotRow, nowMs: number): Row {
-  const { id, time, damaged } = snapshot;
+function snapshotRow(cli: Cli, snapshot: SnapshotRow, label: string): Row {
+  const { id, damaged } = snapshot;
   // What was added to the snapshot before; a full one stands alone.
   const sign = snapshot.kind === 'full' ? '' : '+';
   const words = [`${sign}${size(snapshot.stored_bytes)}`, plain(snapshot.node)];
@@ -19,7 +25,7 @@ function snapshotRow(cli: Cli, snapshot: SnapshotRow, nowMs: number): Row {
   if (snapshot.message !== '') words.unshift(plain(snapshot.message));
   return {
     id,
-    label: moment(time, nowMs),
+    label,
     description: words.join(' · '),
     tooltip: tooltipOf(snapshot),
     ...markOf(snapshot),
@@ -78,6 +84,6 @@ function entryRow(cli: Cli, snapshot: string, entry: PathEntry): Row {
     label,
     description,
     ...(kind === 'file' ? { file: label } : { icon: 'file-symlink-file' }),
-    ...(isFile ? { kind: 'file', ref: { snapshot, path } } : {}),
+    ...(isFile ? { kind: 'file', ref: { snapshot, path }, command: OPEN } : {}),
   };
 }

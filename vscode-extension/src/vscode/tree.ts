@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { problemRow } from '../views/listing';
-import type { Row } from '../views/row';
+import { spokenText, type Row } from '../views/row';
 import { SNAPSHOT_SCHEME } from './snapshotFiles';
 
 const TINTS = {
@@ -36,7 +36,7 @@ export class RowTree implements vscode.TreeDataProvider<Row> {
     if (row.id !== undefined) item.id = row.id;
     if (row.description !== undefined) item.description = row.description;
     if (row.tooltip !== undefined) item.tooltip = row.tooltip;
-    if (row.spoken !== undefined) item.accessibilityInformation = { label: row.spoken };
+    item.accessibilityInformation = { label: spokenText(row) };
     if (row.kind !== undefined) item.contextValue = row.kind;
     putIcon(item, row);
     if (row.command !== undefined) {

@@ -37,6 +37,7 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
     { '1 path changed': '~ work/docs/format.md' },
     WITH_NODE,
   );
+  editor.connected = false;
   await flows.diffSnapshot(context, { id: ID });
   expect(editor.picked.map(({ label }) => label)).toEqual([
     '~ work/docs/format.md',
@@ -47,6 +48,30 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
   expect(editor.seen.at(-1)).toContain(
     `compare: ${inSnapshot(ID)} ${inSnapshot('20261115T060555Z-c46201')} here: format.md`,
   );
+});
+
+test('what changed is compared with the workspace where its files can be shown', async () => {
+  const diff = { added: 0, removed: 0, changed: 1 };
+  const paths = [{ action: 'changed', path: FILE.path }];
+  const play = { 'snapshots diff': answering({ older: ID, newer: 'workspace', ...diff, paths }) };
+  const answers = { '1 path changed': `~ ${FILE.path}` };
+  const { context, editor, argvs } = lab(play, answers, WITH_NODE);
+  await flows.diffSnapshot(context, { id: ID });
+  expect(argvs()).toEqual([`snapshots diff ${ID}`]);
+  expect(editor.seen.at(-1)).toContain(
+    `compare: ${inSnapshot(ID)} /scratch/alice/work/docs/format.md compile_machine`,
+  );
+});
+
+test('the latest snapshot is compared with the workspace, never with itself', async () => {
+  const none = { added: 0, removed: 0, changed: 0, paths: [] };
+  const latest = WITH_NODE.snapshots.last_id ?? '';
+  const play = { 'snapshots diff': answering({ older: latest, newer: 'workspace', ...none }) };
+  const { context, editor, argvs } = lab(play, {}, WITH_NODE);
+  editor.connected = false;
+  await flows.diffSnapshot(context, { id: latest });
+  expect(argvs()).toEqual([`snapshots diff ${latest}`]);
+  expect(editor.seen.at(-1)).toBe('info: Nothing differs between this snapshot and the workspace.');
 });
 
 test('a file is compared with the one in the workspace, over the alias', async () => {

@@ -5,6 +5,7 @@ import {
   counted,
   duration,
   moment,
+  moments,
   plain,
   size,
   snapshotName,
@@ -33,12 +34,18 @@ describe('times', () => {
     expect(moment(new Date(2026, 10, 14, 9, 5).toISOString(), now)).toBe('Sat 14 Nov, 09:05');
     expect(moment('never', now)).toBe('never');
   });
+
+  test('moments of one minute are told apart by their seconds', () => {
+    const now = new Date(2026, 10, 15, 12, 0).getTime();
+    const times = [0, 5, 70].map((s) => new Date(2026, 10, 15, 9, 5, s).toISOString());
+    expect(moments(times, now)).toEqual(['today, 09:05:00', 'today, 09:05:05', 'today, 09:06']);
+  });
 });
 
 test('a snapshot is called by its time, and by its id when that tells none', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
   const time = moment('2026-11-15T07:50:12Z', now);
-  expect(snapshotName('20261115T075012Z-42e5ea', now)).toBe(time);
+  expect(snapshotName('20261115T075012Z-42e5ea', now)).toBe(`${time}:12`);
   expect(snapshotName('[x](command:y)', now)).not.toMatch(/\]\(/);
 });
 

@@ -29,6 +29,12 @@ describe('the view Snapshots', () => {
     expect(rows[0]?.description).toBe('+1.0 KiB · node-1');
   });
 
+  test('tells two of one minute apart', () => {
+    const { cli } = fakeCli({});
+    const rows = snapshotRows(cli, [row, { ...row, time: '2026-11-15T11:40:20Z' }], NOW);
+    expect(rows.map(({ label }) => label.slice(-3))).toEqual([':20', ':00']);
+  });
+
   test('marks a damaged one and offers no restore for it', () => {
     const { cli } = fakeCli({});
     const rows = snapshotRows(cli, [{ ...row, damaged: 'cut short' }], NOW);
@@ -47,6 +53,7 @@ describe('the view Snapshots', () => {
       file: 'minicluster.md',
       kind: 'file',
       ref: { snapshot: 'a', path: 'work/docs/minicluster.md' },
+      command: 'scratchflow.file.open',
     });
     expect(calls().at(-1)?.argv).toEqual(['snapshots', 'show', 'a', 'work', '--json']);
   });
