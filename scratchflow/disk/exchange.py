@@ -21,13 +21,17 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 
 
 def exchange(one: bytes, other: bytes, directory: int) -> bool:
-    """Swaps two names of an open directory in one step; False, and nothing done, where none can."""
-    return _renameat2(one, other, directory, _EXCHANGE)
+    """Swaps two names of an open directory in one step; False, and nothing done, where none can.
+
+    Whoever watches the directory hears last that something came to `other`. In the other order it is last
+    that something left it: editors take that for a deletion, and keep showing the old text.
+    """
+    return _renameat2(other, one, directory, _EXCHANGE, named=other)
 
 
 def rename_free(name: bytes, free: bytes, directory: int) -> None:
     """Renames within an open directory; FileExistsError when something has the new name."""
-    if _renameat2(name, free, directory, _NO_REPLACE):
+    if _renameat2(name, free, directory, _NO_REPLACE, named=free):
         return
     is_directory = stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
     if not is_directory and _link(name, free, directory):
@@ -56,8 +60,8 @@ def _is_there(name: bytes, directory: int) -> bool:
     return True
 
 
-def _renameat2(old: bytes, new: bytes, directory: int, flags: int) -> bool:
-    """Whether the system could do it; an OSError says that it could and failed."""
+def _renameat2(old: bytes, new: bytes, directory: int, flags: int, *, named: bytes) -> bool:
+    """Whether the system could do it; an OSError, which has the name `named`, says that it could and failed."""
     call = _system_call()
     if call is None:
         return False
@@ -66,7 +70,7 @@ def _renameat2(old: bytes, new: bytes, directory: int, flags: int) -> bool:
         return True
     if failed in _UNKNOWN:
         return False
-    raise OSError(failed, os.strerror(failed), os.fsdecode(new))
+    raise OSError(failed, os.strerror(failed), os.fsdecode(named))
 
 
 @cache

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -34,6 +36,35 @@ def every_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(module, "_system_call", lambda: None)
     if request.param == "no hard links":
         monkeypatch.setattr(os, "link", _no_links)
+
+
+_MOVED_FROM, _MOVED_TO = 0x40, 0x80
+
+
+def _moves(watching: int) -> list[tuple[int, bytes]]:
+    """What inotify tells, as (which, name)."""
+    told, moves = os.read(watching, 4096), []
+    while told:
+        _, mask, _, length = struct.unpack_from("iIII", told)
+        moves.append((mask, told[16 : 16 + length].rstrip(b"\0")))
+        told = told[16 + length :]
+    return moves
+
+
+def test_an_editor_that_watches_the_file_hears_last_that_another_one_came(
+    tmp_path: Path, directory: int
+) -> None:
+    for name in ("shown", "created"):
+        (tmp_path / name).write_text(name)
+    libc = ctypes.CDLL(None)
+    watching = libc.inotify_init()
+    try:
+        libc.inotify_add_watch(watching, os.fsencode(tmp_path), _MOVED_FROM | _MOVED_TO)
+        assert exchange(b"created", b"shown", directory)
+        told = [mask for mask, name in _moves(watching) if name == b"shown"]
+    finally:
+        os.close(watching)
+    assert told == [_MOVED_FROM, _MOVED_TO]
 
 
 def test_two_names_swap_what_they_name(tmp_path: Path, directory: int) -> None:

@@ -21,7 +21,7 @@ from tests.unit.conftest import Desk, make_desk
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the system call that swaps two names, and on file systems that lack it."""
     if request.param == "plain rename":
-        monkeypatch.setattr(exchange, "_renameat2", lambda *_: False)
+        monkeypatch.setattr(exchange, "_renameat2", lambda *_, **__: False)
 
 
 @pytest.fixture
