@@ -241,6 +241,7 @@ class _Task:
         if not record.continues:
             return False
         if done >= record.continues:
+            self._is_refused = True  # it has more to do: nobody may take it for done
             self._tell(
                 not_continued=f"it has done so {counted(done, 'time')}, as often as was asked for"
             )

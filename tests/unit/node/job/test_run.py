@@ -303,7 +303,7 @@ def test_a_job_goes_on_in_another_run_with_its_outputs_in_place_as_often_as_aske
         task = task_of(desk)
         assert (task.phase, task.continued, task.not_continued) == ("requeued", count, "")
         assert list((desk.scratch / "jobs").iterdir()) == []
-    run(desk)
+    assert run(desk).exit_code() == 1  # it was told to stop, and had more to do
     task = task_of(desk)
     assert (task.phase, task.continued) == ("ended", 2)
     assert "as often as was asked for" in task.not_continued
