@@ -48,6 +48,8 @@ beforeAll(async () => {
     await laptop.typed('setup', login, ...answers, '--yes');
   }
   await laptop.typed('profiles', 'use', 'uni');
+  // What moves from one to the other has one name.
+  await laptop.typed('-p', 'aws', 'config', 'set', 'workspace', 'work');
   await laptop.typed('profiles', 'add', 'mila', '--login', 'nosuch.invalid');
   await laptop.typed('config', 'set', 'sync.profiles', '["uni", "aws"]');
   await laptop.typed('config', 'set', 'sync.folders', '["notes"]');
@@ -146,4 +148,17 @@ test('after a command, and while the view stays open, no cluster but its own is 
   await pane.hover();
   await pane.getByRole('button', { name: 'Refresh' }).click();
   await until('all are asked again', async () => (await timesAsked()) > asked);
+});
+
+test('the workspace moves to the other cluster, and the window with it', async () => {
+  await workbench.clearToasts();
+  const asks = workbench.dialog.getByText('Move the workspace from uni to aws?');
+  await workbench.pressOn(workbench.row(/^aws/), 'Move Workspace to This Cluster', asks);
+  await workbench.dialog.getByRole('button', { name: 'Move' }).click();
+  const moved = workbench.toast(/The workspace is on node-\d of aws, and so is this window/);
+  await moved.waitFor({ timeout: 100_000 });
+  await workbench.statusSays(/node-\d/);
+  await workbench.row(/^aws.*this window · node-\d/).waitFor({ timeout: 60_000 });
+  expect(await cluster.jobs('alice')).toEqual([]);
+  expect(await cluster.jobs('bob')).toHaveLength(1);
 });

@@ -7,7 +7,7 @@ import { moment } from '../format/words';
 import type { Store } from '../state/state';
 import { syncRows } from '../views/clusters';
 import { Everywhere } from '../views/everywhere';
-import { Listing } from '../views/listing';
+import { Listing, problemRow } from '../views/listing';
 import type { Row } from '../views/row';
 import { RowTree } from './tree';
 
@@ -62,8 +62,16 @@ export class ClustersView {
     if (!status) return [];
     const clusters = this.everywhere.rows(status.profile);
     this.describe();
-    const beneath = status.syncs ? syncRows(await this.synced.get(), Date.now()) : [];
-    return [...clusters, ...beneath];
+    return [...clusters, ...(status.syncs ? await this.syncRows() : [])];
+  }
+
+  /** What is wrong with `[sync]` hides no cluster. */
+  private async syncRows(): Promise<readonly Row[]> {
+    try {
+      return syncRows(await this.synced.get(), Date.now());
+    } catch (error) {
+      return [problemRow(error)];
+    }
   }
 
   private describe(): void {
