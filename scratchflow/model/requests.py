@@ -250,6 +250,8 @@ class ArchiveOf(msgspec.Struct, frozen=True):
     bytes: int = 0
     sha256: str = ""
     own_sha256: str = ""
+    # Only what other snapshots need is left of it.
+    is_remnant: bool = False
 
 
 class WholeSnapshot(msgspec.Struct, frozen=True):
@@ -287,11 +289,13 @@ class Adopt(Arguments, frozen=True, kw_only=True):
     """`snapshots adopt`: the snapshot whose archives have all arrived becomes one of this store.
 
     `awaited` are the archives of all snapshots that the same copy brings: no leftovers, though they have no manifest yet.
-    `parents` are those of all snapshots that the other store has or had.
+    `parents` are those of all snapshots that the other store has or had. `serving` are archives of this store that are
+    not those of the other one, because only a part is left of one of the two: what the snapshot reads from them is compared.
     """
 
     snapshot: WholeSnapshot
     awaited: tuple[str, ...] = ()
+    serving: tuple[str, ...] = ()
     parents: dict[str, str] = {}
 
 

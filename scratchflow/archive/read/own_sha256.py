@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from scratchflow.archive.format.container import FOOTER_BYTES, unpack_footer
+from scratchflow.archive.format.container import FOOTER_BYTES, Footer, unpack_footer
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.reader import open_regular, read_footer
 
@@ -43,10 +43,15 @@ class ArchiveDigest:
         return noted.hex() if noted == self._before.digest() else ""
 
 
-def noted_sha256(file: Path) -> str:
-    """The SHA-256 in the footer of an archive, of which nothing else is read; Malformed when it has none."""
+def footer_of(file: Path) -> Footer:
+    """The footer of an archive, of which nothing else is read; Malformed when it has none."""
     descriptor = open_regular(file)
     try:
-        return read_footer(descriptor).content_sha256.hex()
+        return read_footer(descriptor)
     finally:
         os.close(descriptor)
+
+
+def noted_sha256(file: Path) -> str:
+    """The SHA-256 in the footer of an archive; Malformed when it has none."""
+    return footer_of(file).content_sha256.hex()

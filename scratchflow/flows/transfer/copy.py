@@ -83,6 +83,7 @@ def copy_snapshots(
         )
         if not dry_run:
             copy.run(offered.snapshots)
+        missing = [one for one in missing if one.id not in copy.blocked]
         sent = set() if dry_run else {one.id for one in missing} - set(copy.damaged)
         at_the_end = copy.look_again([one for one in offered.snapshots if one.id in sent])
     not_there = {one.id for one in lacking.snapshots}
@@ -99,7 +100,7 @@ def copy_snapshots(
         duration_s=round(time.monotonic() - started_s, 3),
         newest=(at_the_end or lacking).newest,
         damaged=sorted([*offered.damaged, *copy.damaged]),
-        blocked=[one.id for one in left_out if not one.in_the_way],
+        blocked=sorted([*copy.blocked, *(one.id for one in left_out if not one.in_the_way)]),
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),
         relies_on=_relied_on(offered.snapshots, missing),
@@ -149,6 +150,7 @@ class _Copy:
         self.to_send = sum(one.archive.bytes - one.arrived_bytes for one in missing.values())
         self.sent = 0
         self.damaged: list[str] = []
+        self.blocked: list[str] = []
         self.mended: set[str] = set()
         self._skips_damaged = skips_damaged
         self._arrived: set[str] = set()
@@ -196,13 +198,28 @@ class _Copy:
     ) -> None:
         """One of them."""
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
+        asked = Adopt(
+            snapshot=whole, awaited=awaited, parents=parents, serving=tuple(lacking.serving)
+        )
+        if self._adopt(asked):
+            return
+        if snapshot.id not in {one.archive.id for one in lacking.archives}:
+            self.blocked.append(
+                snapshot.id
+            )  # its own name is taken there, by its archive without a manifest
+            return
+        whole = self._in_one(snapshot)
         self._adopt(Adopt(snapshot=whole, awaited=awaited, parents=parents))
 
-    def _adopt(self, asked: Adopt) -> None:
+    def _adopt(self, asked: Adopt) -> bool:
+        """Whether it is a snapshot there now; not when the archives there do not serve it."""
         with failures_of(self._target.settings.name):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
+        if adopted.is_unserved:
+            return False
         self.mended.update(adopted.mended)
         self._last = asked
+        return True
 
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""

@@ -57,6 +57,8 @@ class SnapshotLacking(msgspec.Struct, frozen=True):
     in_one: bool = False
     blocked: bool = False
     in_the_way: str = ""
+    # Archives here that may serve it, though they are not those of the other store: see `Adopt`.
+    serving: list[str] = []
 
 
 class SnapshotsLacking(Result, frozen=True):
@@ -93,6 +95,8 @@ class SnapshotAdopted(Result, frozen=True):
     newest: str | None
     # Snapshots of this store that were damaged, and are whole with what arrived.
     mended: list[str] = []
+    # Archives here do not hold all that it reads from them: it was not adopted, and has to come as one full archive.
+    is_unserved: bool = False
 
 
 class SnapshotsCopied(Result, frozen=True):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
+from scratchflow.archive.format.container import REMNANT_VERSION
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
+from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
@@ -127,7 +128,7 @@ class _Offering:
         if archive not in self._archives:
             file = self._place.archive(archive)
             try:
-                own_sha256 = noted_sha256(file)
+                footer = footer_of(file)
             except (Malformed, OSError) as error:
                 problem = error.strerror if isinstance(error, OSError) else error
                 reason = f"`{archive}{ARCHIVE_SUFFIX}`: {problem}"
@@ -135,7 +136,9 @@ class _Offering:
             known = self._manifests.get(archive)
             size = known.archive_bytes if known else file.stat().st_size
             sha256 = known.archive_sha256 if known else ""
-            self._archives[archive] = ArchiveOf(archive, size, sha256, own_sha256)
+            own_sha256 = footer.content_sha256.hex()
+            is_remnant = footer.version == REMNANT_VERSION
+            self._archives[archive] = ArchiveOf(archive, size, sha256, own_sha256, is_remnant)
         return self._archives[archive]
 
 
@@ -144,7 +147,7 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
     place = find_place(context.store, context.workspace.name)
     _require_same_name(context, asked.snapshots)
     forget_old_listing(place)
-    here = Here(place, read_catalogue(place))
+    here = Here(place, read_catalogue(place), takes_parts=True)
     found = [here.lacks(one) for one in asked.snapshots]
     return SnapshotsLacking(
         snapshots=[one for one in found if one is not None],
@@ -216,5 +219,6 @@ def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopt
         asked.snapshot,
         doing=doing,
         awaited=asked.awaited,
+        serving=asked.serving,
         parents=asked.parents,
     )

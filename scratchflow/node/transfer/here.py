@@ -14,9 +14,12 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.format.container import REMNANT_VERSION, Footer
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.own_sha256 import ArchiveDigest, noted_sha256
+from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.reader import archives_read
+from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import InTheWay
@@ -25,6 +28,7 @@ from scratchflow.model.results.transfer import ArchiveLacking, SnapshotAdopted, 
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
+from scratchflow.node.history import borrowed_problems
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import (
@@ -45,6 +49,7 @@ from scratchflow.store.commit.arriving import (
 from scratchflow.store.commit.commit import publish_manifest
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
+from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import joined, read_noted, write_noted
 from scratchflow.store.retention.marks import Mark, keep
 from scratchflow.store.retention.sweep import sweep
@@ -53,7 +58,11 @@ from scratchflow.store.retention.sweep import sweep
 class Here:
     """What this store has, and what of it is known to be damaged. Archives are read only where that is in question."""
 
-    def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
+    def __init__(
+        self, place: StoreDirectory, catalogue: Catalogue, *, takes_parts: bool = False
+    ) -> None:
+        """With `takes_parts`, what is left of an archive may serve a snapshot that needs a part of it."""
+        self._takes_parts = takes_parts
         self.catalogue = catalogue
         self._place = place
         self._known = _Known(place, catalogue)
@@ -82,18 +91,27 @@ class Here:
         is_listed = self._known.lists(wanted.id)
         in_doubt = is_listed or wanted.id in self._unread
         missing: list[ArchiveLacking] = []
+        serving: list[str] = []
         own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
         for archive in own_first:
             if self._has(archive, in_doubt=in_doubt):
                 continue
             if self._known.is_another(archive):
+                if archive.id != wanted.id and not in_doubt and self._may_serve(archive):
+                    serving.append(archive.id)
+                    continue
                 # As one full archive it would need its own name.
                 blocked = is_listed or self._place.archive(wanted.id).exists()
                 return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
             is_whole = has_arrived(self._place, archive)
             arrived = archive.bytes if is_whole else arrived_bytes(self._place, archive)
             missing.append(ArchiveLacking(self._known.as_meant(archive), arrived, is_whole))
-        return SnapshotLacking(wanted.id, missing)
+        return SnapshotLacking(wanted.id, missing, serving=serving)
+
+    def _may_serve(self, archive: ArchiveOf) -> bool:
+        """Whether the two may differ only in what is left of them. What the snapshot reads from it tells, once that is known."""
+        is_part = archive.is_remnant or self._known.is_remnant(archive.id)
+        return self._takes_parts and is_part and archive.id not in self._doubted
 
     def _in_the_way(self, wanted: WholeSnapshot) -> str:
         """What it is that is no manifest or archive, and is not replaced; empty when there is nothing of the kind."""
@@ -198,11 +216,20 @@ class _Known:
         own_sha256 = self._own_sha256(archive.id) if archive.own_sha256 else ""
         return size == archive.bytes and own_sha256 in {"", archive.own_sha256}
 
+    def is_remnant(self, archive: str) -> bool:
+        """Whether only what other snapshots need is left of it."""
+        footer = self._footer(archive)
+        return footer is not None and footer.version == REMNANT_VERSION
+
     def _own_sha256(self, archive: str) -> str:
         """As its footer says; empty when that cannot be read."""
+        footer = self._footer(archive)
+        return footer.content_sha256.hex() if footer else ""
+
+    def _footer(self, archive: str) -> Footer | None:
         with suppress(Malformed, OSError):
-            return noted_sha256(self._place.archive(archive))
-        return ""
+            return footer_of(self._place.archive(archive))
+        return None
 
     def _size(self, archive: str) -> int | None:
         file = self._place.archive(archive)
@@ -218,6 +245,7 @@ def adopt_whole(
     *,
     doing: str,
     awaited: Collection[str] = (),
+    serving: Collection[str] = (),
     parents: Mapping[str, str] | None = None,
 ) -> SnapshotAdopted:
     """The snapshot is one of this store from here on, if all its archives have arrived, or were here and are whole.
@@ -235,10 +263,16 @@ def adopt_whole(
             what = f"`{place.manifest(wanted.id)}`: {reason}"
             raise InTheWay(snapshot=wanted.id, what=what)
         damaged, known = _damaged(place, before), _Known(place, before)
-        same = frozenset(one.id for one in wanted.archives if known.is_meant(one))
-        placed = adopt(lock, wanted.archives, same=same)
+        coming = [one for one in wanted.archives if one.id not in serving]
+        same = frozenset(one.id for one in coming if known.is_meant(one))
+        placed = adopt(lock, coming, same=same)
         _require_all_named(place, manifest)
         is_new = not known.lists(wanted.id)
+        if is_new and serving and borrowed_problems(place, manifest, Proven(place.archive)):
+            _withdraw(lock, manifest.id, placed)
+            return SnapshotAdopted(
+                wanted.id, is_new=False, newest=before.newest_id, is_unserved=True
+            )
         listed_now = [*before.snapshots, manifest] if is_new else before.snapshots
         write_noted(place, joined(listed_now, read_noted(place), parents or {}))
         if is_new:
@@ -253,6 +287,15 @@ def adopt_whole(
     listed = {one.id for one in after.snapshots}
     mended = sorted((damaged & listed) - _damaged(place, after))
     return SnapshotAdopted(snapshot=wanted.id, is_new=is_new, newest=after.newest_id, mended=mended)
+
+
+def _withdraw(lock: StoreLock, snapshot: str, placed: Collection[str]) -> None:
+    """Frees the name of a snapshot's own archive again, which was placed just now and has no manifest."""
+    file = lock.place.archive(snapshot)
+    lock.assert_held()
+    if snapshot in placed and not is_there(lock.place.manifest(snapshot)):
+        with store_errors(file):
+            os.unlink(file)
 
 
 def _require_all_named(place: StoreDirectory, manifest: Manifest) -> None:

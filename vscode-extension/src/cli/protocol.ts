@@ -229,6 +229,7 @@ export interface ArchiveOf {
   bytes?: number;
   sha256?: string;
   own_sha256?: string;
+  is_remnant?: boolean;
 }
 
 /** `snapshots take`: the archive arrived whole, and was read back. */
@@ -1484,6 +1485,7 @@ export interface SnapshotAdopted {
   is_new: boolean;
   newest: string | null;
   mended?: Array<string>;
+  is_unserved?: boolean;
 }
 
 /** `snapshots export`: one plain full `.tar.lz4`. */
@@ -1517,6 +1519,7 @@ export interface SnapshotLacking {
   in_one?: boolean;
   blocked?: boolean;
   in_the_way?: string;
+  serving?: Array<string>;
 }
 
 /** One line of `snapshots list`. */

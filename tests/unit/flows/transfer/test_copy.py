@@ -518,6 +518,74 @@ def test_an_archive_that_has_its_manifest_in_one_store_only_is_the_same_in_both(
     two.require_same(newest)
 
 
+def shrunk(two: Two, *, needs_between: bool = True) -> tuple[str, str, str]:
+    """Three more: a large file, something besides, and without the large file."""
+    two.here.write("work/large", os.urandom(3_000_000))
+    two.here.write("work/stays", os.urandom(300_000))
+    large = two.here.backup().snapshot or ""
+    file = two.here.write("work/besides", "besides")
+    besides = two.here.backup().snapshot or ""
+    (two.here.work / "large").unlink()
+    if not needs_between:
+        file.unlink()
+    return large, besides, two.here.backup(allow_shrink=True).snapshot or ""
+
+
+def give_up(desk: Desk, snapshot: str) -> None:
+    """Removes it; of its archive only what others need is left."""
+    archive = desk.place.archive(snapshot)
+    before = archive.stat().st_size
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(snapshot,)))
+    assert archive.stat().st_size < before / 2
+
+
+@pytest.mark.parametrize("given_up_at", [["here"], ["there"], ["here", "there"]])
+def test_what_is_left_of_an_archive_serves_as_the_whole_one_does(
+    two: Two, given_up_at: list[str]
+) -> None:
+    large, besides, _ = shrunk(two)
+    two.copy()
+    for desk, name in ((two.here, "here"), (two.there, "there")):
+        if name in given_up_at:
+            prune_snapshots(desk.context, desk.notify, Prune(snapshots=(besides,)))
+            give_up(desk, large)
+    two.here.write("work/next", "1")
+    newest = two.here.backup().snapshot or ""
+    done = two.copy(newest)
+    assert (done.copied, done.as_full_bytes) == ([newest], 0)
+    assert done.sent_bytes == two.here.place.archive(newest).stat().st_size
+    two.require_same(newest)
+    manifests = [desk.place.manifest(newest).read_bytes() for desk in (two.here, two.there)]
+    assert manifests[0] == manifests[1]
+
+
+def test_one_that_needs_more_than_is_left_there_comes_as_one_full_archive(two: Two) -> None:
+    large, besides, without = shrunk(two, needs_between=False)
+    two.copy(large, without)
+    give_up(two.there, large)
+    left = two.there.place.archive(large).read_bytes()
+    done = two.copy(besides)
+    assert (done.copied, done.blocked, done.not_whole) == ([besides], [], [])
+    assert two.there.place.archive(large).read_bytes() == left
+    two.require_same(besides)
+    two.require_same(without)
+    rows = list_snapshots(two.there.context, two.there.notify).snapshots
+    assert {row.id: row.kind for row in rows}[besides] == "full"
+
+
+def test_one_that_needs_more_than_is_left_there_is_named_when_its_own_name_is_taken(
+    two: Two,
+) -> None:
+    large, besides, without = shrunk(two)
+    two.copy(large, without)
+    give_up(two.there, large)
+    before = two.there.ids
+    done = two.copy(besides)
+    assert (done.copied, done.blocked) == ([], [besides])
+    assert two.there.ids == before
+    two.require_same(without)
+
+
 def test_one_that_needs_what_another_damaged_one_needs_is_compared_first(two: Two) -> None:
     two.copy()
     first = two.there.ids[0]
