@@ -340,6 +340,11 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
     for one in done.along:
         yield f"with the full snapshot {named(one)}, which {'it is' if len(done.copied) == 1 else 'they are'} built on"
+    if done.as_full_bytes:
+        yield (
+            f"some went as one full archive, because {to} has another archive that they need;"
+            " after `scratchflow backup --full` later copies send only what changed"
+        )
     if done.relies_on:
         verify = f"`scratchflow -p {printable(done.to)} snapshots verify`"
         were = (

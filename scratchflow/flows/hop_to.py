@@ -155,6 +155,12 @@ class _Moving:
             self._emit,
         )
         self.sent_bytes += done.sent_bytes
+        if done.as_full_bytes:
+            message = (
+                "the snapshot went over as one full archive, because the other store has another archive that it needs;"
+                " after a `scratchflow backup --full` later moves send only what changed"
+            )
+            self._emit(Log(level="info", message=message))
         for what in done.in_the_way.values():
             to = self._there.settings().name
             reason = f"in the store of `{to}`, {what}; look what it is, and move it away there"

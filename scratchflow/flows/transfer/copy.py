@@ -104,15 +104,17 @@ def copy_snapshots(
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),
         relies_on=_relied_on(offered.snapshots, missing),
-        as_full_bytes=_as_full(offered.snapshots, missing),
+        as_full_bytes=_as_full(offered.snapshots, missing, copy.in_one),
         mended=sorted(copy.mended),
         dry_run=dry_run,
     )
 
 
-def _as_full(offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking]) -> int:
+def _as_full(
+    offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking], went: Sequence[str]
+) -> int:
     """How much the snapshots hold that go as one full archive: no more than that is sent of them."""
-    wanted = {one.id for one in missing if one.in_one}
+    wanted = {*went, *(one.id for one in missing if one.in_one)}
     return sum(_manifest_of(one).bytes for one in offered if one.id in wanted)
 
 
@@ -151,6 +153,7 @@ class _Copy:
         self.sent = 0
         self.damaged: list[str] = []
         self.blocked: list[str] = []
+        self.in_one: list[str] = []
         self.mended: set[str] = set()
         self._skips_damaged = skips_damaged
         self._arrived: set[str] = set()
@@ -273,6 +276,7 @@ class _Copy:
 
     def _in_one(self, snapshot: WholeSnapshot) -> WholeSnapshot:
         """The snapshot as one full archive: the other store has an archive of that name that is another one."""
+        self.in_one.append(snapshot.id)
         manifest = _manifest_of(snapshot)
         asked = Send(snapshot=snapshot.id)
 

@@ -17,7 +17,7 @@ from scratchflow.flows.hop_to import hop_to
 from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.errors.hop import ClustersDiverged, HopToItself, HopUnfinished, WorkDiverged
 from scratchflow.model.errors.snapshots import SnapshotMissing
-from scratchflow.model.events import Event, Warned
+from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
@@ -47,6 +47,7 @@ class World:
         self.unsaved = 0
         self.blocked: list[str] = []
         self.in_the_way: list[str] = []
+        self.as_full_bytes = 0
         self.cleared: str | None = None
         self.went_on_from = ""
         self.seen_there = ("unchanged", A)
@@ -103,6 +104,7 @@ class World:
         self.steps.append(f"copy {' '.join(offer.snapshots)} to {to}")
         return SimpleNamespace(
             sent_bytes=10,
+            as_full_bytes=self.as_full_bytes,
             blocked=self.blocked,
             in_the_way=dict.fromkeys(self.in_the_way, "`x` is a link"),
         )
@@ -228,6 +230,15 @@ def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     world.blocked = [A]
     with pytest.raises(HopUnfinished, match="another archive under the name"):
         world.hop()
+
+
+def test_what_makes_later_moves_small_again_is_said(world: World) -> None:
+    world.as_full_bytes = 1000
+    world.hop()
+    said = [one.message for one in world.events if isinstance(one, Log)]
+    assert any(
+        "`scratchflow backup --full` later moves send only what changed" in one for one in said
+    )
 
 
 def test_what_is_in_the_way_in_the_other_store_is_named_and_the_node_kept(world: World) -> None:

@@ -571,6 +571,28 @@ def test_one_that_needs_more_than_is_left_there_comes_as_one_full_archive(two: T
     two.require_same(without)
     rows = list_snapshots(two.there.context, two.there.notify).snapshots
     assert {row.id: row.kind for row in rows}[besides] == "full"
+    assert "after `scratchflow backup --full` later copies send only what changed" in "".join(
+        copied(done)
+    )
+
+
+def test_a_full_backup_makes_two_stores_alike_again_that_had_become_different(two: Two) -> None:
+    first = two.here.ids[0]
+    two.copy("latest")
+    other = two.there.place.archive(first)
+    two.there.place.manifest(first).unlink()
+    other.chmod(0o600)
+    other.write_bytes(b"something else")
+    two.here.write("work/next", "1")
+    two.here.backup()
+    assert two.copy("latest").as_full_bytes
+    two.here.write("work/next", "2")
+    two.here.backup(full=True)
+    assert not two.copy("latest").as_full_bytes
+    for number in range(2):
+        two.here.write("work/next", f"again {number}")
+        two.here.backup()
+        assert two.copy("latest").sent_bytes < 100_000
 
 
 def test_one_that_needs_more_than_is_left_there_is_named_when_its_own_name_is_taken(
