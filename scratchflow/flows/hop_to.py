@@ -6,7 +6,8 @@ on the other cluster the node here stays ours, and what it had is in the store h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -17,8 +18,14 @@ from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import AllocationSuspended
-from scratchflow.model.errors.hop import ClustersDiverged, HopToItself, HopUnfinished, WorkDiverged
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.hop import (
+    ClustersDiverged,
+    DamagedThere,
+    HopToItself,
+    HopUnfinished,
+    WorkDiverged,
+)
+from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
 from scratchflow.model.results.allocation import HoppedTo
@@ -101,10 +108,10 @@ class _Moving:
         snapshot = self._save(held, leave_behind=leave_behind)
         self.copy([snapshot])
         name = self._there.settings().name
-        with failures_of(name):
+        with failures_of(name), self._damage_there():
             now = up(self._there, remarks_of(name, self._emit), self._request, run_editor=False)
         for _ in range(_CATCH_UPS):
-            with failures_of(name):
+            with failures_of(name), self._damage_there():
                 self._settle(snapshot)
             again = self._save(held, leave_behind=leave_behind)
             if again == snapshot:
@@ -113,6 +120,15 @@ class _Moving:
             self.copy(self._line(again, since=snapshot))
             snapshot = again
         return now, snapshot
+
+    @contextmanager
+    def _damage_there(self) -> Iterator[None]:
+        """An archive that was in the other store already was not read again, and nobody knew that it is damaged."""
+        try:
+            yield
+        except SnapshotDamaged as error:
+            source, to = self._source.settings.name, self._there.settings().name
+            raise DamagedThere(source=source, to=to, reason=str(error)) from error
 
     def _save(self, held: AllocationShown | None, *, leave_behind: bool) -> str:
         """The newest snapshot here, taken now if there is a node."""

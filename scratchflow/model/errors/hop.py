@@ -84,6 +84,18 @@ class WorkDiverged(ScratchflowError):
     hint = "both are kept; `scratchflow backup`, then `scratchflow restore {other}` takes the other one over"
 
 
+class DamagedThere(ScratchflowError):
+    """The snapshot was copied, and cannot be read in the store of the other cluster; the node here is kept."""
+
+    code = "hop.damaged_there"
+    exit_code = 31
+    message = "in the store of `{to}`, {reason}; the node of `{source}` is kept"
+    hint = (
+        "`scratchflow -p {to} snapshots verify` finds what is damaged there; then `scratchflow -p {source} hop --to {to}` sends it"
+        " again from the store of `{source}`, and goes on"
+    )
+
+
 class ClustersDiverged(ScratchflowError):
     """Both clusters have work that the other one lacks; neither is overwritten, and both nodes stay held."""
 

@@ -15,8 +15,14 @@ from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
 from scratchflow.model.errors.allocation import NodeNotSaved
-from scratchflow.model.errors.hop import ClustersDiverged, HopToItself, HopUnfinished, WorkDiverged
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.hop import (
+    ClustersDiverged,
+    DamagedThere,
+    HopToItself,
+    HopUnfinished,
+    WorkDiverged,
+)
+from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
 from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
@@ -230,6 +236,25 @@ def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     world.blocked = [A]
     with pytest.raises(HopUnfinished, match="another archive under the name"):
         world.hop()
+
+
+@pytest.mark.parametrize("at", ["up", "settle"])
+def test_damage_in_the_other_store_is_told_with_the_way_on(
+    world: World, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: Any, **__: Any) -> Any:
+        raise SnapshotDamaged(snapshot=A, reason="a file does not match its digest")
+
+    if at == "up":
+        monkeypatch.setattr(module, "up", damaged)
+    else:
+        monkeypatch.setattr(module._Moving, "_settle", damaged)
+    with pytest.raises(DamagedThere) as caught:
+        world.hop()
+    assert "in the store of `b`, snapshot" in str(caught.value)
+    assert "`scratchflow -p b snapshots verify`" in caught.value.shown_hint
+    assert "`scratchflow -p a hop --to b` sends it again" in caught.value.shown_hint
+    assert "clear" not in world.steps
 
 
 def test_what_makes_later_moves_small_again_is_said(world: World) -> None:
