@@ -2,7 +2,11 @@
 
 import { install as installWheel, programs } from '../cli/install';
 import { CLI_VERSION } from '../cli/protocol';
+import { plain } from '../format/words';
+import { text } from '../settings';
 import type { Context } from './context';
+
+const CLI_PATH = 'cliPath';
 
 export interface Places {
   readonly wheelDirectory: string;
@@ -15,8 +19,20 @@ export async function install({ editor, reconnect }: Context, places: Places): P
     const run = programs(places.log, signal);
     return installWheel({ ...places, run, say: (step) => report(step) }, CLI_VERSION);
   });
+  if (!(await isInUse(editor))) return;
   reconnect();
   const button = 'Set Up Cluster';
   const pressed = await editor.inform('scratchflow is installed.', button);
   if (pressed === button) await editor.execute('scratchflow.setup');
+}
+
+/** A program that a setting names goes before the installed one: it stays in use unless the setting is emptied. */
+export async function isInUse(editor: Context['editor']): Promise<boolean> {
+  const path = text(editor.setting(CLI_PATH));
+  if (path === '') return true;
+  const button = 'Use the Installed One';
+  const message = `scratchflow is installed, but the setting scratchflow.cliPath still names ${plain(path)}.`;
+  if ((await editor.warn(message, button)) !== button) return false;
+  await editor.setSetting(CLI_PATH, undefined);
+  return true;
 }

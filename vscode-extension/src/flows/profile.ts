@@ -14,7 +14,7 @@ export const OF_WINDOW = 'profile';
 const AS_ALL = '';
 
 /** False when the user dismissed the question. The answer stays, so that every later command means the same cluster. */
-export async function chooseProfile({ cli, editor }: Context): Promise<boolean> {
+export async function chooseProfile({ cli, editor, store, reconnect }: Context): Promise<boolean> {
   const { data } = await cli.run('config show');
   const clusters = data.profiles.filter((name) => name !== BUILT_IN || name === data.profile);
   if (clusters.length < 2) return true;
@@ -26,6 +26,9 @@ export async function chooseProfile({ cli, editor }: Context): Promise<boolean> 
   if (chosen === data.profile) return true;
   if (text(editor.recallHere(OF_WINDOW)) !== '') await editor.rememberHere(OF_WINDOW, chosen);
   else if (chosen !== text(editor.setting('profile'))) await editor.setSetting('profile', chosen);
+  // What is shown is of the profile before: it goes, and the one that commands are for now is looked at.
+  store.dispatch({ type: 'switched' });
+  reconnect();
   return true;
 }
 

@@ -77,7 +77,8 @@ async function confirmChanges(context: Context, answers: Answers): Promise<boole
   return context.editor.confirm(
     `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`,
     'The editor behind this question shows what changes in your files. scratchflow also puts its ' +
-      'agent into your home directory on the cluster. `scratchflow setup --remove` undoes all of it.',
+      'agent into your home directory on the cluster. `scratchflow setup --remove` takes out agent and ' +
+      'ssh alias, and lists what it leaves.',
     'Set Up',
   );
 }

@@ -32,6 +32,8 @@ export interface Picture {
 export type Happening =
   | { readonly type: 'link'; readonly link: Link }
   | { readonly type: 'status'; readonly data: StatusShown; readonly atMs: number }
+  /** Another profile is in use: nothing is known of it yet. */
+  | { readonly type: 'switched' }
   | { readonly type: 'asked' }
   | { readonly type: 'state'; readonly event: State }
   | { readonly type: 'granted'; readonly data: Allocated; readonly atMs: number }
@@ -58,6 +60,8 @@ export function next(picture: Picture, happening: Happening): Picture {
         status: happening.data,
         seenMs: happening.atMs,
       };
+    case 'switched':
+      return UNKNOWN;
     case 'asked':
       return { ...picture, request: ASKING };
     case 'state':
@@ -113,6 +117,11 @@ function requestOf({ state, reason, job_id }: State): Request {
 export function staleSince({ link, status, seenMs }: Picture): number | undefined {
   const isLive = link.is === 'watching' || link.is === 'starting';
   return status && !isLive ? seenMs : undefined;
+}
+
+/** Whether a connection that was lost is there again. */
+export function isBack(now: Picture, before: Picture): boolean {
+  return now.link.is === 'watching' && 'problem' in before.link;
 }
 
 export type Phase = 'unknown' | 'none' | 'waiting' | 'held' | 'ending';

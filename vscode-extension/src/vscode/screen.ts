@@ -5,7 +5,7 @@ import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
 import { NEEDS_ANOTHER_CLI, needsLogin, problemOf } from '../cli/problem';
 import type { NodesShown, SnapshotsListed, StatusShown } from '../cli/protocol';
-import { isHere, phaseOf, type Picture, type Store } from '../state/state';
+import { isBack, isHere, phaseOf, type Picture, type Store } from '../state/state';
 import { allocationRows } from '../views/allocation';
 import { Aging, Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
@@ -82,14 +82,16 @@ export class Screen {
   /** The picture changed: redraws what depends on what changed, asks again what is out of date. */
   changed(now: Picture, before: Picture): void {
     const isKnownNow = phaseOf(now) !== 'unknown' && phaseOf(before) === 'unknown';
-    if (isKnownNow || snapshotMark(now) !== snapshotMark(before)) {
+    // What could not be asked says so until it is asked again.
+    const isFresh = isKnownNow || isBack(now, before);
+    if (isFresh || snapshotMark(now) !== snapshotMark(before)) {
       this.forget('snapshots');
       // `submit` takes one of what changed.
       this.jobs.refresh();
     }
     this.jobs.look(now);
     if (clustersMark(now) !== clustersMark(before)) this.clusters.redraw();
-    if (isKnownNow || jobMark(now) !== jobMark(before)) {
+    if (isFresh || jobMark(now) !== jobMark(before)) {
       this.forget('nodes');
       this.forget('usage');
     }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseProfile, switchProfile } from '../../src/flows/profile';
 import { answering } from '../fakeCli';
+import { WITH_NODE } from '../pictures';
 import { lab } from './lab';
 
 const SHOWN = { path: '/c', profile: 'aws', profiles: ['azure', 'aws', 'local'], values: {} };
@@ -31,10 +32,12 @@ test('Escape, and the profile that the window has already, change nothing', asyn
 });
 
 test('asked on which cluster, a window with its own profile keeps the answer to itself', async () => {
-  const { context, editor } = lab(PLAY, { Profile: 'azure' });
+  const { context, editor, store } = lab(PLAY, { Profile: 'azure' }, WITH_NODE);
   await editor.rememberHere('profile', 'aws');
   expect(await chooseProfile(context)).toBe(true);
-  expect(editor.seen.at(-1)).toBe('here: profile = "azure"');
+  // What is shown from here on is of the profile that commands are for.
+  expect(editor.seen.slice(-2)).toEqual(['here: profile = "azure"', 'reconnect']);
+  expect(store.picture.status).toBeUndefined();
   expect(editor.settings.has('profile')).toBe(false);
 });
 

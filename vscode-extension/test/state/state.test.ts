@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AllocationShown, State } from '../../src/cli/protocol';
 import {
+  isBack,
   isSavedLate,
   savedAge,
   next,
@@ -84,5 +85,8 @@ test('while a lost connection is tried again, what is shown stays marked as old'
   });
   const again = next(lost, { type: 'link', link: { is: 'starting' } });
   expect(staleSince(again)).toBe(NOW);
+  expect(isBack(again, lost)).toBe(false);
+  expect(isBack(seeing(WITH_NODE), again)).toBe(true);
+  expect(isBack(seeing(WITH_NODE), seeing(WITH_NODE))).toBe(false);
   expect(staleSince(next(again, { type: 'status', data: WITH_NODE, atMs: NOW }))).toBeUndefined();
 });
