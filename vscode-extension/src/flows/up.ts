@@ -15,7 +15,11 @@ export async function up(context: Context): Promise<void> {
 export async function hop(context: Context): Promise<void> {
   const { editor, store } = context;
   const from = held(store.picture)?.node;
-  const node = await chooseNode(context, 'Move to Another Node');
+  const others = async () => {
+    const shown = await context.nodes();
+    return { ...shown, nodes: shown.nodes.filter(({ name }) => name !== from) };
+  };
+  const node = await chooseNode({ ...context, nodes: others }, 'Move to Another Node');
   if (node === undefined) return;
   const isSure = await editor.confirm(
     `Move from ${plain(from ?? 'this node')} to ${node === '' ? 'another node' : plain(node)}?`,

@@ -76,7 +76,7 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
     nodeRow(allocation, status.alias?.name),
     ...otherNodeRows(allocation.nodes ?? [], status.copies ?? []),
     leftRow(picture, nowMs),
-    workspaceRow(status.workspace),
+    workspaceRow(status.workspace, status.snapshots.count > 0),
     snapshotRow(picture, nowMs),
     ...autobackupRows(status.autobackup, nowMs),
     ...(status.problems ?? []).map(statusProblemRow),
@@ -136,7 +136,8 @@ function leftRow(picture: Picture, nowMs: number): Row {
   };
 }
 
-function workspaceRow(workspace: WorkspaceShown): Row {
+/** Without a snapshot there is nothing to bring. */
+function workspaceRow(workspace: WorkspaceShown, hasSnapshots: boolean): Row {
   if (workspace.exists === true) {
     return {
       label: 'Workspace',
@@ -151,8 +152,12 @@ function workspaceRow(workspace: WorkspaceShown): Row {
     description: 'not on this node yet',
     icon: 'root-folder',
     tint: 'warning',
-    tooltip: 'Click to bring it here: Initialize Scratch Space',
-    command: 'scratchflow.restore',
+    ...(hasSnapshots
+      ? {
+          tooltip: 'Click to bring it here: Initialize Scratch Space',
+          command: 'scratchflow.restore',
+        }
+      : { tooltip: 'Click to make it: Create Workspace', command: 'scratchflow.create' }),
   };
 }
 

@@ -69,3 +69,10 @@ test('Move to Another Node does nothing without a yes', async () => {
   await hop(context);
   expect(argvs()).toEqual(['nodes']);
 });
+
+test('Move to Another Node does not offer the node that is held', async () => {
+  const nodes = answering({ nodes: [node('node-1'), node('node-2')] });
+  const { context, editor } = lab({ ...PLAY, nodes }, {}, WITH_NODE);
+  await hop(context);
+  expect(editor.picked.map(({ label }) => label)).toEqual(['Any free node', 'node-2']);
+});

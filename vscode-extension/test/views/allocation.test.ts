@@ -48,6 +48,9 @@ describe('the view Allocation', () => {
       description: 'not on this node yet',
       command: 'scratchflow.restore',
     });
+    const snapshots = { ...WITH_NODE.snapshots, count: 0 };
+    const first = allocationRows(seeing({ ...WITH_NODE, workspace, snapshots }), NOW)[2];
+    expect(first?.command).toBe('scratchflow.create');
   });
 
   test('says why one waits', () => {
