@@ -13,7 +13,7 @@ const BUILT_IN = 'local';
 export const OF_WINDOW = 'profile';
 const AS_ALL = '';
 
-/** False when the user dismissed the question. The answer stays, so that every later command means the same cluster. */
+/** False when the user dismissed the question. The answer stays with the window, so that its later commands mean the same cluster. */
 export async function chooseProfile({ cli, editor, store, reconnect }: Context): Promise<boolean> {
   const { data } = await cli.run('config show');
   const clusters = data.profiles.filter((name) => name !== BUILT_IN || name === data.profile);
@@ -24,8 +24,8 @@ export async function chooseProfile({ cli, editor, store, reconnect }: Context):
   });
   if (chosen === undefined) return false;
   if (chosen === data.profile) return true;
-  if (text(editor.recallHere(OF_WINDOW)) !== '') await editor.rememberHere(OF_WINDOW, chosen);
-  else if (chosen !== text(editor.setting('profile'))) await editor.setSetting('profile', chosen);
+  // Never the setting: that is for all windows.
+  await editor.rememberHere(OF_WINDOW, chosen);
   // What is shown is of the profile before: it goes, and the one that commands are for now is looked at.
   store.dispatch({ type: 'switched' });
   reconnect();

@@ -299,10 +299,10 @@ describe('with several profiles', () => {
   const shown = { path: '/c', profile: 'aws', profiles: ['azure', 'aws', 'local'], values: {} };
   const play = { ...PLAY, 'config show': answering(shown) };
 
-  test('asks which, the one in use first, and keeps the answer as the setting', async () => {
+  test('asks which, the one in use first, and keeps the answer for this window alone', async () => {
     const { context, editor } = lab(play, { ...ANY, Profile: 'azure' });
     await allocate(context);
-    expect(editor.seen.slice(0, 2)).toEqual(['pick: Profile', 'setting: profile = "azure"']);
+    expect(editor.seen.slice(0, 2)).toEqual(['pick: Profile', 'here: profile = "azure"']);
   });
 
   test('does not count the built-in one beside a cluster', async () => {
