@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.cluster.laptop import Laptop
@@ -191,3 +193,33 @@ def test_all_tasks_of_an_array_run_again_when_their_node_has_rebooted(
         made = {file.name: file for file in job.path.glob(f"outputs/{number}*/outputs/*")}
         assert {"run-0", "run-1", "out-0", "out-1"} <= made.keys()
         assert (told["collected_files"], len(told["links_out"])) == (len(made), 2)
+
+
+# Makes something while the store is away, and something when it is back.
+AWAY = "mkdir -p outputs; touch {mark}; until [ -e {away} ]; do sleep 0.1; done; echo b > outputs/b; until [ -e {go} ]; do sleep 0.1; done; echo c > outputs/c"
+
+
+@pytest.mark.slow
+def test_what_goes_to_a_bare_mount_point_while_the_store_is_away_does_not_count_as_saved(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    mark, go = marks(minicluster, "store-away")
+    away = f"{mark}-away"
+    minicluster.exec("login", "rm", "-f", away)
+    on_node(held, "rm -rf outputs")
+    script = AWAY.format(mark=mark, away=away, go=go)
+    held.data("config", "set", "backup.every", "10s")
+    try:
+        job = submit(held, "--sbatch=--nodelist=node-2", "--", "sh", "-c", script)
+    finally:
+        held.data("config", "unset", "backup.every")
+    retry_until(minicluster.shared(mark).exists, "it runs")
+    store = "/fsx/alice/store"
+    minicluster.exec("node-2", "mount", "-t", "tmpfs", "-o", "mode=1777", "none", store)
+    minicluster.exec("login", "touch", away)
+    time.sleep(25)  # it tries to save more than once
+    minicluster.exec("node-2", "umount", store)
+    minicluster.exec("login", "touch", go)
+    task = job.ended()
+    assert (task["not_collected"], task["collected_files"]) == ([], 2)
+    assert (job.collected("outputs/b"), job.collected("outputs/c")) == ("b\n", "c\n")
