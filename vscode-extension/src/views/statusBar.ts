@@ -42,7 +42,7 @@ function phaseBar(picture: Picture, nowMs: number): Bar {
       return noneBar(picture, nowMs);
     case 'waiting':
       return {
-        text: '$(sync~spin) waiting for a node',
+        text: `$(sync~spin) ${ofProfile(picture)}waiting for a node`,
         tooltip: `${waitingFor(picture)} Click to withdraw the request.`,
         alarm: 'none',
       };
@@ -73,9 +73,17 @@ function troubleText(problem: Problem): string {
 
 /** Without a cluster the workspace is on this machine, and its backups matter all the same. */
 function noneBar(picture: Picture, nowMs: number): Bar {
-  if (!isHere(picture)) return calm('$(circle-slash) no node', 'You have no compute node.');
+  if (!isHere(picture)) {
+    const text = `$(circle-slash) ${ofProfile(picture)}no node`;
+    return calm(text, 'You have no compute node.');
+  }
   const text = `$(vm) this machine · ${backupText(picture, nowMs)}`;
   return calm(text, 'The workspace is on this machine; Set Up Cluster adds a cluster.');
+}
+
+/** Whose node it is, for people with several clusters: another one may have a node where this has none. */
+function ofProfile({ status }: Picture): string {
+  return status && (status.profiles ?? 0) > 1 ? `${plain(status.profile)} · ` : '';
 }
 
 function backupText(picture: Picture, nowMs: number): string {
@@ -96,7 +104,7 @@ function heldBar(picture: Picture, nowMs: number): Bar {
   if (left !== undefined) words.push(`${duration(left)} left`);
   words.push(backupText(picture, nowMs));
   return {
-    text: `$(server-process) ${words.join(' · ')}`,
+    text: `$(server-process) ${ofProfile(picture)}${words.join(' · ')}`,
     tooltip: [...reasons(isShort, isLate), CLICK].filter(Boolean).join(' '),
     alarm: isShort ? 'error' : isLate ? 'warning' : 'none',
   };

@@ -16,6 +16,15 @@ describe('the status bar', () => {
     });
   });
 
+  test('names the profile where there are several', () => {
+    expect(statusBar(seeing({ ...WITH_NODE, profiles: 2 }), NOW).text).toBe(
+      `$(server-process) ${WITH_NODE.profile} · node-1 · 3 h left · backup 20 min ago`,
+    );
+    expect(statusBar(seeing({ ...NO_NODE, profiles: 2 }), NOW).text).toBe(
+      `$(circle-slash) ${NO_NODE.profile} · no node`,
+    );
+  });
+
   test('is red when the node goes soon, yellow when the CLI says that a backup is late', () => {
     expect(statusBar(seeing(withLeft(800)), NOW).alarm).toBe('error');
     expect(statusBar(seeing(savedLate()), NOW)).toMatchObject({ alarm: 'warning' });
