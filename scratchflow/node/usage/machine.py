@@ -57,8 +57,8 @@ def disk(path: Path) -> DiskUse | None:
         path=str(path),
         used_bytes=used,
         free_bytes=free,
-        total_bytes=found.f_blocks * found.f_frsize,
         # What is kept for root is neither.
+        total_bytes=used + free,
         percent=percent(used, used + free),
         files_percent=percent(taken, found.f_files) if found.f_files else None,
     )
