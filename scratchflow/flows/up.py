@@ -21,7 +21,13 @@ from scratchflow.model.results.allocation import Allocated
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.setup import ClusterSetUp
-from scratchflow.model.results.status import FEWER_NODES, ON_FAILED_NODE, Problem, StatusShown
+from scratchflow.model.results.status import (
+    FEWER_NODES,
+    ON_FAILED_NODE,
+    STORE_MOVED,
+    Problem,
+    StatusShown,
+)
 from scratchflow.model.results.up import EditorOpened, MadeReady, UpAndRunning
 from scratchflow.process.interrupted import Interrupted
 
@@ -36,6 +42,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         ready = _looked(cluster, request)
         seen, settled, autobackup = ready.seen, ready.workspace, ready.autobackup
         _require_store(seen)
+        _warn_of_another_store(seen, emit)
         allocated = None
         if settled is None or autobackup is None:
             allocated = _node(cluster, seen, request)
@@ -123,6 +130,13 @@ def _require_store(seen: StatusShown) -> None:
                 retryable=StoreLost.retryable,
                 exit_code=StoreLost.exit_code,
             )
+
+
+def _warn_of_another_store(seen: StatusShown, emit: Emit) -> None:
+    """Before a workspace is made that would be empty."""
+    for problem in seen.problems:
+        if problem.name == STORE_MOVED:
+            emit(Warned(code=problem.name, message=f"{problem.detail}; {problem.fix}"))
 
 
 @contextmanager

@@ -7,12 +7,14 @@ node with an empty scratch, while the shared file system is not mounted.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.name_digest import name_digest
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
@@ -55,6 +57,24 @@ def store_lost(
         bring = "`scratchflow snapshots import --from-mirror --all`"
         back = f", and {bring} then brings its snapshots back from `{mirror}`"
     return StoreLost(store=place.directory, host=host, note=note, from_mirror=back)
+
+
+def snapshots_elsewhere(home: Path, place: StoreDirectory) -> list[str]:
+    """Other places where this account has snapshots of a workspace of the same name, as far as they can be seen now."""
+    found = []
+    try:
+        files = sorted((home / _DIRECTORY).iterdir())
+    except OSError:
+        return []
+    for file in files:
+        note = _read(file)
+        if note is None or note.path == printable(place.directory):
+            continue
+        other = Path(note.path)
+        with suppress(ScratchflowError):
+            if other.name == place.directory.name and has_snapshots(StoreDirectory(other)):
+                found.append(note.path)
+    return found
 
 
 def _read(file: Path) -> KnownStore | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from shlex import quote
 
 from scratchflow.cluster.slurm.jobs import our_jobs
@@ -17,6 +18,7 @@ from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
     FEWER_NODES,
     ON_FAILED_NODE,
+    STORE_MOVED,
     OtherShown,
     Problem,
     SessionShown,
@@ -30,8 +32,10 @@ from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
-from scratchflow.store.known import store_lost
+from scratchflow.store.identity import has_snapshots
+from scratchflow.store.known import snapshots_elsewhere, store_lost
 from scratchflow.workspace.job_scratch import goes_with_job
+from scratchflow.workspace.path_names import is_of_the_account
 from scratchflow.workspace.workspace import expand, link_seen
 
 
@@ -51,6 +55,21 @@ def store_lost_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Prob
     error = store_lost(login.home, place, login.host, mirror=login.profile.backup.mirror)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def store_moved_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Problem]:
+    """An empty store in a place that a variable names, while there are snapshots in another one."""
+    written = login.profile.store
+    if is_of_the_account(written) or has_snapshots(place):
+        return
+    for other in snapshots_elsewhere(login.home, place)[:1]:
+        yield Problem(
+            name=STORE_MOVED,
+            detail=f'`store = "{written}"` is `{place.directory.parent}` now, which has no snapshots;'
+            f" there are some of this workspace in `{Path(other).parent}`",
+            fix=f"if a variable has another value than before, `scratchflow config set store {quote(str(Path(other).parent))}` goes on"
+            " with those; if not, the first backup here begins anew, and they stay",
+        )
 
 
 def store_unwritable_problem(place: StoreDirectory, trial: WriteTrial) -> Iterator[Problem]:

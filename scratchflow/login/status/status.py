@@ -26,6 +26,7 @@ from scratchflow.login.status.problems import (
     lost_session,
     store_away_on_node,
     store_lost_problem,
+    store_moved_problem,
     store_replaced_problem,
     store_unwritable_problem,
     unreadable_snapshots,
@@ -227,6 +228,7 @@ def _stored(
             living=tuple(one for one in files.heartbeats if now.is_alive(one)),
             problems=(
                 *replaced,
+                *store_moved_problem(login, place),
                 *store_unwritable_problem(place, trial),
                 *store_away_on_node(login, place, heartbeat),
                 *half_restored(half_restored_from(settings, environment, files, held, there)),

@@ -88,6 +88,8 @@ class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
 
 ON_FAILED_NODE = "workspace.on_failed_node"
 """The problem of work that is on the disk of a node that failed, and in no snapshot."""
+STORE_MOVED = "store.moved"
+"""The problem of a store that a variable names, which is empty while another one has the snapshots."""
 FEWER_NODES = "allocation.fewer_nodes"
 """The problem of a job that has fewer nodes than the profile asks for."""
 

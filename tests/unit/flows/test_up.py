@@ -214,6 +214,16 @@ def test_what_follows_is_done_on_the_node_that_was_taken_not_on_a_younger_one(
     assert ("autobackup on", SwitchOn(job_id=NEW.job_id), None) in desk.cluster.asked
 
 
+def test_that_the_snapshots_are_in_another_store_is_told_before_a_workspace_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch, look=seen(None, "store.moved"))
+    desk.up()
+    warned = [one.code for one in desk.cluster.told if isinstance(one, Warned)]
+    assert "store.moved" in warned
+    assert desk.taken
+
+
 def test_with_the_store_away_no_node_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id
-from scratchflow.store.known import note_store, store_lost
+from scratchflow.store.known import note_store, snapshots_elsewhere, store_lost
 
 
 @pytest.fixture
@@ -82,3 +82,19 @@ def test_a_home_that_is_no_directory_costs_only_the_note(
     (tmp_path / "file").write_text("")
     note_store(tmp_path / "file", place, "0" * 32)
     assert store_lost(tmp_path / "file", place, "login-1") is None
+
+
+def test_snapshots_in_another_place_are_found_while_they_are_there(
+    home: Path, tmp_path: Path
+) -> None:
+    now = open_place(tmp_path / "new", "work")
+    for name, workspace in (("old", "work"), ("empty", "work"), ("third", "thesis")):
+        there = open_place(tmp_path / name, workspace)
+        note_store(home, there, ensure_store_id(there))
+        if name != "empty":
+            (there.directory / "20261115T093000Z-3f2a9c.json").write_text("{}")
+    note_store(home, now, ensure_store_id(now))
+    assert snapshots_elsewhere(home, now) == [str(tmp_path / "old/work")]
+    shutil.rmtree(tmp_path / "old")
+    assert snapshots_elsewhere(home, now) == []
+    assert snapshots_elsewhere(tmp_path / "no-home", now) == []

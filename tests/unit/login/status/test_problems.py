@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from scratchflow.login.host import LoginHost
 from scratchflow.login.status.problems import (
     fewer_nodes,
     half_restored,
@@ -18,6 +20,7 @@ from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import SessionShown
 from scratchflow.store.heartbeats import Pulses
+from scratchflow.store.known import note_store
 from tests.unit.login.status.test_status import Login
 
 
@@ -169,3 +172,22 @@ def test_work_that_only_a_failed_node_has_is_named_with_the_way_back() -> None:
     assert not list(work_on_failed_node(failed, None, "$SLURM_TMPDIR"))
     assert not list(work_on_failed_node(failed, job(2), "/scratch/$USER"))
     assert not list(work_on_failed_node([job(1, "ended", cause="timeout")], None, "/scratch/$USER"))
+
+
+def test_an_empty_store_that_a_variable_names_is_told_when_another_has_the_snapshots(
+    login: Login, tmp_path: Path
+) -> None:
+    old = login.desk.place
+    note_store(LoginHost(login.settings, login.environment, lambda _: None).home, old, "0" * 32)
+    profile = login.settings.profile
+    login.environment["PROJECT"] = str(tmp_path / "other")
+
+    def told(store: str) -> list[str]:
+        changed = msgspec.structs.replace(profile, store=store)
+        login.settings = msgspec.structs.replace(login.settings, profile=changed)
+        return login.problems()
+
+    assert "store.moved" in told("$PROJECT/store")
+    assert "store.moved" not in told(str(tmp_path / "other/store"))  # as somebody wrote it
+    login.environment["PROJECT"] = str(old.directory.parent.parent)
+    assert "store.moved" not in told(f"$PROJECT/{old.directory.parent.name}")
