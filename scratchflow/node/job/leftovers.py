@@ -294,10 +294,12 @@ def _save_rest(
     # A task that runs again writes its record itself; of further nodes it counts what they said.
     is_to_tell = is_over and read_task(place, job, task) == task_record
     if found.failed:
-        if is_to_tell and not is_earlier:
-            counted = _counted(here, place, record, task_record)
-            known = counted if is_further else _named(counted, found)
-            write_task(place, job, _with_rest(known, here.node, found.failed))
+        if is_to_tell:
+            known = _counted(here, place, record, task_record)
+            if not is_earlier:
+                known = known if is_further else _named(known, found)
+                known = _with_rest(known, here.node, found.failed)
+            write_task(place, job, known)
         return
     if is_to_tell:
         saved = _counted(here, place, record, _without_rest(task_record, here.node))

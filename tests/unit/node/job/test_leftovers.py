@@ -514,3 +514,18 @@ def test_two_that_remove_the_same_do_not_disturb_each_other(
     monkeypatch.setattr(module, "remove_tree", removed_already)
     remove_copy(left)
     assert not list(left.parent.iterdir())
+
+
+def test_what_could_be_saved_of_an_earlier_run_counts_when_the_rest_could_not(
+    desk: Desk, left: Path
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    (left / "work/outputs/closed").write_text("x")
+    (left / "work/outputs/closed").chmod(0)
+    told = TaskRecord(task=0, job_id=7, node="other", phase="ended", start="", restarts=1, code=0)
+    write_task(desk.place, JOB, told)
+    sweep(desk)
+    after = read_task(desk.place, JOB, 0)
+    assert after is not None
+    assert (after.collected_files, after.not_collected) == (1, [])
+    assert left.exists()
