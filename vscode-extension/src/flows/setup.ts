@@ -34,9 +34,11 @@ async function askAll(editor: Context['editor']): Promise<Answers | undefined> {
   if (login === undefined) return undefined;
   const store = await editor.ask({
     title: `${title} (2 of 3): store`,
-    prompt: 'Where backups go: a directory on the cluster’s shared storage',
-    value: '/fsx/users/$USER/scratchflow',
-    check: (answer) => (/^[/~$]/.test(answer) ? undefined : 'A path that starts with /, ~ or $'),
+    prompt:
+      'Where backups go: a directory on the cluster’s shared storage. Empty: what is found there',
+    placeholder: '/fsx/users/$USER/scratchflow',
+    check: (answer) =>
+      /^([/~$]|$)/.test(answer) ? undefined : 'A path that starts with /, ~ or $',
   });
   if (store === undefined) return undefined;
   const partition = await editor.ask({
@@ -51,7 +53,8 @@ function isHost(answer: string): boolean {
 }
 
 function argumentsOf({ login, store, partition }: Answers): string[] {
-  return [login, '--store', store, ...(partition === '' ? [] : ['--partition', partition])];
+  const given = { '--store': store, '--partition': partition };
+  return [login, ...Object.entries(given).flatMap(([name, value]) => (value ? [name, value] : []))];
 }
 
 /** What would change. A host that asks for a password or a second factor asks in a terminal. */
@@ -72,7 +75,8 @@ async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp>
 
 async function confirmChanges(context: Context, answers: Answers): Promise<boolean> {
   const data = await lookAt(context, answers);
-  const changes = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '').join('\n');
+  const diffs = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '');
+  const changes = [...proposals(data, answers), ...diffs].join('\n');
   if (changes !== '') await context.editor.showText('Changes by Set Up Cluster.diff', changes);
   return context.editor.confirm(
     `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`,
@@ -81,6 +85,12 @@ async function confirmChanges(context: Context, answers: Answers): Promise<boole
       'ssh alias, and lists what it leaves.',
     'Set Up',
   );
+}
+
+/** Why the store is where it is, when nobody said so. */
+function proposals({ values = [] }: ClusterSetUp, { store }: Answers): string[] {
+  const found = store === '' ? values.filter(({ key }) => key === 'store') : [];
+  return found.map(({ key, value, reason }) => `# ${key} = ${value}: ${reason}`);
 }
 
 async function tellChecks({ editor }: Context, done: ClusterSetUp): Promise<void> {

@@ -25,6 +25,20 @@ test('shows every change before it makes it', async () => {
   expect(editor.seen.at(-1)).toBe('info: login is ready to use. | Allocate Compute Node');
 });
 
+test('without a store the one that the cluster offers is proposed, with the reason', async () => {
+  const values = [
+    { key: 'store', value: '/fsx/$USER/s', reason: 'shared, 2 TiB free' },
+    { key: 'alias', value: 'compile_machine', reason: 'the usual one' },
+  ];
+  const answers = { ...ANSWERS, 'Set Up Cluster (2': '', 'Set Up Cluster (3': '' };
+  const { context, editor, argvs } = lab({ setup: answering({ ...DONE, values }) }, answers);
+  await setup(context);
+  expect(argvs()).toEqual(['setup login --dry-run']);
+  expect(editor.seen).toContain(
+    'text: Changes by Set Up Cluster.diff: # store = /fsx/$USER/s: shared, 2 TiB free\n+[profiles.login]\n+Include',
+  );
+});
+
 test('changes nothing without a yes', async () => {
   const { context, argvs } = lab({ setup: answering(DONE) }, ANSWERS);
   await setup(context);
