@@ -35,7 +35,7 @@ def test_a_mistyped_verb_is_guessed_and_without_one_there_is_help_and_no_error(
     mistyped = run(environment, "bakcup")
     assert mistyped.returncode == 2
     assert "did you mean `scratchflow backup`?" in mistyped.stderr
-    for group in ((), ("snapshots",)):
+    for group in ((), ("config",)):
         alone = run(environment, *group)
         assert (alone.returncode, alone.stderr) == (0, "")
         assert alone.stdout == run(environment, *group, "--help").stdout
