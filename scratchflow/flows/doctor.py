@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import alias_problem, show_alias, verify
 from scratchflow.flows.mend import mend
-from scratchflow.flows.status import seen_on
+from scratchflow.flows.status import problems_of, seen_on
 from scratchflow.login.status.mirror import MIRROR_BEHIND
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import StoreLost
@@ -84,7 +84,7 @@ def _around_the_node(cluster: Cluster) -> Iterator[Check]:
     node = held.node if held and held.state == "running" else None
     detail = f"job {held.job_id} on `{node}`" if held and node else "none"
     yield Check(name="allocation", ok=True, detail=detail)
-    for problem in seen.problems:
+    for problem in problems_of(cluster.settings, seen):
         if problem.name in {StoreLost.code, MIRROR_BEHIND}:
             continue  # the login host has just told it
         yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)

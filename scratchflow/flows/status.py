@@ -15,7 +15,8 @@ from scratchflow.model.allocation import ENDING, HELD
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.requests import ShowStatus
-from scratchflow.model.results.status import StatusOfAll, StatusShown
+from scratchflow.model.results.status import STORE_MOVED, Problem, StatusOfAll, StatusShown
+from scratchflow.workspace.path_names import is_of_the_account
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False, usage: bool = False) -> StatusShown:
@@ -43,6 +44,7 @@ def status_of_all(caller: Caller, emit: Emit) -> StatusOfAll:
 
 def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:
     """What the cluster says, with this machine's alias and tunnels beside it."""
+    seen = msgspec.structs.replace(seen, problems=problems_of(settings, seen))
     seen = _with_tunnels(settings, _with_configured(seen, caller))
     if settings.profile.scheduler == "none":
         return _with_next_step(seen, has_begun=not is_untouched(settings, caller))
@@ -53,6 +55,12 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     problem = alias_problem(settings, alias, node, others)
     problems = [*seen.problems, *([problem] if problem else [])]
     return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+
+
+def problems_of(settings: Settings, seen: StatusShown) -> list[Problem]:
+    """Without what is none: a store that is written out, and not named by a variable, is where it is meant to be."""
+    is_written_out = is_of_the_account(settings.profile.store)
+    return [one for one in seen.problems if one.name != STORE_MOVED or not is_written_out]
 
 
 def _with_configured(seen: StatusShown, caller: Caller) -> StatusShown:

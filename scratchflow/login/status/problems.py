@@ -35,7 +35,6 @@ from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.identity import has_snapshots
 from scratchflow.store.known import snapshots_elsewhere, store_lost
 from scratchflow.workspace.job_scratch import goes_with_job
-from scratchflow.workspace.path_names import is_of_the_account
 from scratchflow.workspace.workspace import expand, link_seen
 
 
@@ -58,17 +57,16 @@ def store_lost_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Prob
 
 
 def store_moved_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Problem]:
-    """An empty store in a place that a variable names, while there are snapshots in another one."""
-    written = login.profile.store
-    if is_of_the_account(written) or has_snapshots(place):
+    """An empty store, while there are snapshots in another place. Of use to whoever named it by a variable."""
+    if has_snapshots(place):
         return
     for other in snapshots_elsewhere(login.home, place)[:1]:
+        old = str(Path(other).parent)
         yield Problem(
             name=STORE_MOVED,
-            detail=f'`store = "{written}"` is `{place.directory.parent}` now, which has no snapshots;'
-            f" there are some of this workspace in `{Path(other).parent}`",
-            fix=f"if a variable has another value than before, `scratchflow config set store {quote(str(Path(other).parent))}` goes on"
-            " with those; if not, the first backup here begins anew, and they stay",
+            detail=f"the store is `{place.directory.parent}` now, which has no snapshots; there are some of this workspace in `{old}`",
+            fix=f"if a variable in `store` has another value than before, `scratchflow config set store {quote(old)}` goes on with"
+            " those; if that is meant, the first backup here begins anew, and they stay",
         )
 
 

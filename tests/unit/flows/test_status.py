@@ -79,6 +79,18 @@ def test_what_else_is_configured_is_told_and_a_broken_file_ends_no_watch(tmp_pat
     assert (shown.profiles, shown.syncs) == (0, False)
 
 
+@pytest.mark.parametrize(
+    ("store", "told"),
+    [("/fsx/store", []), ("$HOME/store", []), ("$PROJECT/store", ["store.moved"])],
+)
+def test_snapshots_in_another_place_matter_where_a_variable_names_the_store(
+    tmp_path: Path, store: str, told: list[str]
+) -> None:
+    cluster = ToldCluster(tmp_path, {}, profile=f'login = "local"\nstore = "{store}"')
+    shown = with_alias(cluster.settings, seen(None, "store.moved"), cluster.caller)
+    assert [name for name in names(shown) if name == "store.moved"] == told
+
+
 def test_nothing_is_mended_unless_it_is_asked_for(tmp_path: Path, use: Any) -> None:
     cluster = use(ToldCluster(tmp_path, {"look": seen(None, "autobackup.overdue")}))
     with_alias_at(cluster, "node-1")

@@ -218,6 +218,8 @@ def test_that_the_snapshots_are_in_another_store_is_told_before_a_workspace_is_m
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(tmp_path, monkeypatch, look=seen(None, "store.moved"))
+    profile = msgspec.structs.replace(desk.cluster.settings.profile, store="$PROJECT/store")
+    desk.cluster.settings = msgspec.structs.replace(desk.cluster.settings, profile=profile)
     desk.up()
     warned = [one.code for one in desk.cluster.told if isinstance(one, Warned)]
     assert "store.moved" in warned
