@@ -54,7 +54,7 @@ _ABOUT = re.compile(
 # What begins several lines about what it knows of the last sync, and what can be done.
 _ARCHIVES = (b"archives are not identical", b"Archive mismatch", b"inconsistent state")
 _LOCKED = "the archives are locked"
-_LAST_LINES = 12
+_LAST_LINES = 40
 _NO_REASON = "unison does not say why"
 
 NO_FILE = "unknown file type"
@@ -163,8 +163,8 @@ class Reader:
         """Why it gave up, or the last that it said."""
         lines = [*self._lines, self._begun]
         for position, line in enumerate(lines):
-            if line.startswith(_FATAL):
-                kept = [line.removeprefix(_FATAL), *lines[position + 1 :]]
+            if _FATAL in line:  # what was typed for a question before it is not echoed as a line
+                kept = [line.partition(_FATAL)[2], *lines[position + 1 :]]
                 return _text(b" ".join(b" ".join(kept).split()))
         said = [line.strip() for line in lines if line.strip()]
         for position, line in enumerate(said):

@@ -142,7 +142,8 @@ def recalled(caller: Caller) -> SyncRecalled:
 
 
 def _keep(pair: SyncedPair, first: str, wanted: SyncWanted, caller: Caller) -> None:
-    if not wanted.test:
+    # A plan in which one side wins names no conflict, though nothing is decided yet.
+    if not wanted.test and not (wanted.dry_run and wanted.prefer):
         keep_last(_config(caller), first, pair, paths=wanted.paths, dry_run=wanted.dry_run)
 
 

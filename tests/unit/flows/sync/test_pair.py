@@ -388,6 +388,15 @@ def test_a_lost_archive_is_not_passed_over(equal: TwoHomes) -> None:
     assert equal.sync(rules=equal.rules(more=["-ignorearchives"])).to_first == 0
 
 
+def test_what_unison_says_of_half_an_archive_is_said_whole(equal: TwoHomes) -> None:
+    for archive in (equal.aws / ".unison").glob("ar*"):
+        os.truncate(archive, 100)
+    with pytest.raises(UnisonFailed, match=r"archives are not identical.*from scratch") as caught:
+        equal.sync()
+    assert "-ignorearchives" in caught.value.shown_hint
+    assert equal.sync(rules=equal.rules(more=["-ignorearchives"])).to_first == 0
+
+
 @pytest.mark.parametrize("name", [b"p/one", b"p/new/one", b"p/\xff/one"])
 def test_what_is_written_again_within_the_second_with_the_same_size_goes_to_the_other_side(
     equal: TwoHomes, name: bytes

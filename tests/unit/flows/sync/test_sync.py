@@ -274,11 +274,18 @@ def test_each_pair_is_known_afterwards_unless_nothing_was_compared(star: Star) -
     star.homes = iter("abc")
     star.sync(dry_run=True)
     assert [pair.synced_time for pair in recalled(star.caller).pairs] == [None, None]
+    looked = [pair.looked_time for pair in recalled(star.caller).pairs]
+    assert None not in looked
     star.homes = iter("ac")
     star.sync(profiles=("mila",))
     found = recalled(star.caller)
     assert (found.first, [pair.profile for pair in found.pairs]) == ("uni", ["aws", "mila"])
     assert [pair.condition for pair in found.pairs] == ["never", "clean"]
+
+
+def test_a_plan_in_which_one_side_wins_is_not_taken_for_what_is_there(star: Star) -> None:
+    star.sync(dry_run=True, prefer="newer")
+    assert [pair.looked_time for pair in recalled(star.caller).pairs] == [None, None]
 
 
 def test_without_a_table_there_is_nothing_to_recall(star: Star) -> None:
