@@ -428,13 +428,15 @@ def _blocked(done: SnapshotsMirrored) -> Iterator[str]:
 
 def _out_of_the_way(mirror: str, file: str) -> tuple[str, str]:
     """What is to be done with it on the mirror, and by which command."""
-    import shlex  # seldom needed
+    import secrets
+    import shlex  # both seldom needed
 
     if file.endswith("/"):
         # Over sftp a link to a directory looks like one, and what it leads to is not ours to delete.
         name = file.rstrip("/")
         return "move the wrong directory aside", shlex.join(
-            ["rclone", "moveto", name, f"{name}.aside"]
+            # A name that nothing has: into one that is there, rclone would merge it.
+            ["rclone", "moveto", name, f"{name}.aside-{secrets.token_hex(4)}"]
         )
     if file.endswith(".rclonelink"):
         # Versions differ in which of the two names they compare.
