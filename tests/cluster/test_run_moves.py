@@ -129,7 +129,10 @@ def test_a_command_that_clear_ends_says_so_beside_its_exit_code(laptop: Laptop) 
 @pytest.mark.usefixtures("job_steps")
 @pytest.mark.parametrize(
     ("words", "what"),
-    [(["shell"], "the shell"), (["run", "--pty", "--", "sh"], "the command")],
+    [
+        (["shell"], "the shell"),
+        pytest.param(["run", "--pty", "--", "sh"], "the command", marks=pytest.mark.slow),
+    ],
 )
 def test_what_clear_ends_in_a_terminal_says_so(laptop: Laptop, words: list[str], what: str) -> None:
     laptop.data("up", "--node", "1")
