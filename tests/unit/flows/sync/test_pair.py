@@ -397,6 +397,7 @@ def test_what_unison_says_of_half_an_archive_is_said_whole(equal: TwoHomes) -> N
     assert equal.sync(rules=equal.rules(more=["-ignorearchives"])).to_first == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [b"p/one", b"p/new/one", b"p/\xff/one"])
 def test_what_is_written_again_within_the_second_with_the_same_size_goes_to_the_other_side(
     equal: TwoHomes, name: bytes
@@ -461,6 +462,7 @@ class Restless:
         return self._real(request)
 
 
+@pytest.mark.slow
 def test_what_is_written_all_the_time_is_never_called_equal_and_the_next_sync_reads_it(
     equal: TwoHomes,
 ) -> None:
