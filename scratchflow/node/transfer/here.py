@@ -282,7 +282,7 @@ def adopt_whole(
         if wanted.kept:
             keep(place, Mark(snapshot=wanted.id, why="asked", time=manifest.time))
         leave_rescue(place, notify)
-    _forget_others(place, placed, compared={one.id for one in wanted.archives})
+    _forget_others(place, placed)
     after = read_catalogue(place)
     listed = {one.id for one in after.snapshots}
     mended = sorted((damaged & listed) - _damaged(place, after))
@@ -308,12 +308,11 @@ def _require_all_named(place: StoreDirectory, manifest: Manifest) -> None:
         raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
 
 
-def _forget_others(
-    place: StoreDirectory, placed: Collection[str], *, compared: Collection[str]
-) -> None:
+def _forget_others(place: StoreDirectory, placed: Collection[str]) -> None:
     """Other snapshots that were damaged for want of these archives are so no more, if the rest of what they need is whole.
 
-    That is read for it, and nobody has to wait for that: the lock is not held.
+    All of that is read for it: what was here already may be known by its footer alone. Nobody has to wait: the lock is
+    not held.
     """
     catalogue = read_catalogue(place)
     known, found = _Known(place, catalogue), read_verified(place)
@@ -322,8 +321,7 @@ def _forget_others(
         has_problem = one.id in found and found[one.id].problem
         if not has_problem or one.id in catalogue.damaged or needs.isdisjoint(placed):
             continue
-        rest = needs - set(compared)
-        if all(known.is_whole(each) for each in rest):
+        if all(known.is_whole(each) for each in needs - set(placed)):
             forget_verified(place, [one.id])
 
 

@@ -380,6 +380,20 @@ def test_another_archive_that_is_damaged_there_stays_known_as_such(two: Two) -> 
     assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {last}
 
 
+def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(two: Two) -> None:
+    two.here.write("work/only here", os.urandom(700_000))
+    last = two.here.backup().snapshot or ""
+    two.copy()
+    first = two.there.ids[0]
+    for one in (first, last):
+        rot(two.there.place.archive(one))
+    assert verify_snapshots(two.there.context, two.there.notify, [last]).bad
+    two.here.write("work/next", "1")
+    done = two.copy(two.here.backup().snapshot or "")  # brings the one of `last` again
+    assert last not in done.mended
+    assert last in known_damaged(two.there.place, read_catalogue(two.there.place).snapshots)
+
+
 def test_archives_that_nobody_read_again_are_not_said_to_be_compared(two: Two) -> None:
     two.copy()
     rot(two.there.place.archive(two.there.ids[0]))  # nobody knows
