@@ -43,6 +43,7 @@ from scratchflow.model.errors.snapshots import SnapshotDamaged
 
 _SECOND_NS = 1_000_000_000
 _KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
+_TWICE = "is in the tar stream twice"
 _MAX_PROBLEMS = 20
 
 # Memory for packed frames, used again: fresh memory costs as much as reading.
@@ -281,9 +282,11 @@ class _MemberChecker:
         self.superseded: dict[int, str] = {}
 
     def take_right(self, entries: Iterator[int]) -> None:
-        """Files whose members are as they should be."""
+        """Files and directories whose members are as they should be."""
         for entry in entries:
             self.members += 1
+            if self.seen[entry]:
+                self._problem(self.index.path(entry), _TWICE)
             self.seen[entry] = 1
             self.superseded.pop(entry, None)
 
@@ -299,7 +302,7 @@ class _MemberChecker:
             self._problem(path, "is in the tar stream, but not in the index")
             return
         if self.seen[entry]:
-            self._problem(path, "is in the tar stream twice")
+            self._problem(path, _TWICE)
         is_elsewhere = member.kind == "file" and not self._is_here(entry, stream)
         reason = self._metadata_problem(entry, member) or self._content_problem(
             entry, member, stream

@@ -20,8 +20,12 @@ from tests.unit.archive.conftest import Bench, fill
 _SECOND_NS = 1_000_000_000
 
 
+def _own(index: Index) -> int:
+    return [archive.id for archive in index.archives].index(index.id)
+
+
 def _stream(path: Path, index: Index, piece_bytes: int = BLOCK_BYTES) -> PieceReader:
-    frames, packed = index.archives[0], path.read_bytes()
+    frames, packed = index.archives[_own(index)], path.read_bytes()
     raw = b"".join(
         decompress_frame(
             packed[frames.packed_start(number) : end],
@@ -36,7 +40,7 @@ def _read(
     path: Path, index: Index, piece_bytes: int = BLOCK_BYTES
 ) -> tuple[set[bytes], set[bytes]]:
     """The paths of members that were right at once, and those of the others."""
-    plain = PlainMembers(index, 0)
+    plain = PlainMembers(index, _own(index))
     right: set[bytes] = set()
     stream = _stream(path, index, piece_bytes)
     others = {
@@ -49,7 +53,7 @@ def _read(
 
 
 @pytest.mark.parametrize("piece_bytes", [BLOCK_BYTES, 1000, 7])
-def test_plain_small_files_are_right_at_once_and_nothing_else_is(
+def test_directories_and_plain_small_files_are_right_at_once_and_nothing_else_is(
     bench: Bench, piece_bytes: int
 ) -> None:
     (bench.work / "sub").mkdir()
@@ -62,7 +66,7 @@ def test_plain_small_files_are_right_at_once_and_nothing_else_is(
     index = bench.backup("A")
     right, others = _read(bench.path("A"), index, piece_bytes)
     named = {b"work/" + name for name in (b"long" * 40, b"link", b"large")}
-    assert others == {b"work", b"work/sub", *named, index.path(next(iter(index.hardlinks)))}
+    assert others == {*named, index.path(next(iter(index.hardlinks)))}
     assert right | others == {index.path(entry) for entry in range(len(index))}
     assert not right & others
 
@@ -113,6 +117,38 @@ def test_a_file_that_differs_from_the_index_in_anything_is_told(
     change(index, entry)
     monkeypatch.setattr(verify, "open_index", lambda _path: index)
     assert any(words in problem for problem in verify.verify_archive(bench.path("A")))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [(_other_mode, "different modes"), (_other_mtime, "different mtimes")]
+)
+def test_a_directory_that_differs_from_the_index_is_told(
+    bench: Bench,
+    change: Callable[[Index, int], None],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (bench.work / "sub").mkdir()
+    index = bench.backup("A")
+    entry = index.find(b"work/sub")
+    assert entry is not None
+    change(index, entry)
+    monkeypatch.setattr(verify, "open_index", lambda _path: index)
+    assert [f"`work/sub` has {words} in tar stream and index"] == verify.verify_archive(
+        bench.path("A")
+    )
+
+
+def test_directories_without_a_member_are_passed_over(bench: Bench) -> None:
+    for name in ("a", "b", "c"):
+        (bench.work / name).mkdir()
+        (bench.work / name / "file").write_bytes(b"first")
+    first = bench.backup("A")
+    (bench.work / "b" / "file").write_bytes(b"second")
+    index = bench.backup("B", first)
+    right, others = _read(bench.path("B"), index)
+    assert b"work/b/file" in right
+    assert not others
 
 
 def test_an_owner_that_cannot_be_read_is_left_to_whoever_takes_headers_apart(bench: Bench) -> None:
