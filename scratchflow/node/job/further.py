@@ -31,7 +31,7 @@ from scratchflow.model.results.jobs import FurtherEnded
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals
-from scratchflow.node.job.leftovers import (
+from scratchflow.node.job.copies import (
     CopyMark,
     begun_ns,
     in_use,

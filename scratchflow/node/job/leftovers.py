@@ -1,4 +1,4 @@
-"""Copies of the workspace that jobs which died have left on this node: saved, then removed by the next job here.
+"""What jobs that died have left in their copies on this node: saved, then removed by the next job here.
 
 A copy holds the record of its job: when that is gone from the store, it is put back with what the job made. One that its
 user has given up is removed without being saved.
@@ -7,10 +7,8 @@ user has given up is removed without being saved.
 from __future__ import annotations
 
 import os
-import re
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -18,13 +16,20 @@ import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.private import make_private_directories
-from scratchflow.disk.process_lock import lock_now, try_lock
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
+from scratchflow.node.job.copies import (
+    begun_ns,
+    in_use,
+    is_removed_copy,
+    read_mark,
+    remove_copy,
+    task_of_copy,
+)
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.given_up import GivenUp, forget_given_up, read_given_up
 from scratchflow.store.jobs.outputs import outputs_of_tasks
@@ -37,42 +42,6 @@ from scratchflow.store.jobs.records import (
 )
 from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest
 from scratchflow.workspace.workspace import STATE_NAME
-
-_MARK = "run.json"
-_REMOVED = ".removed-"
-_OTHERS_S = 600.0
-"""How long another job may take to save a copy that a run of this one has left."""
-_LOOK_S = 0.2
-_NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
-
-
-class CopyMark(msgspec.Struct, frozen=True):
-    """Which run of its task a copy belongs to. Where nodes share a scratch, its path alone does not tell.
-
-    The rest is for the case that the store has lost the record, as by `jobs prune`; earlier versions did not write it.
-    """
-
-    node: str
-    restarts: int
-    store: str = ""
-    """Where the workspace's records are: other workspaces may have their copies beside this one."""
-    job: JobRecord | None = None
-    task: TaskRecord | None = None
-
-
-def mark_copy(copy: Path, mark: CopyMark) -> None:
-    """Writes it beside the workspace in the copy."""
-    file = copy / STATE_NAME / _MARK
-    make_private_directories(file.parent)
-    file.write_bytes(msgspec.json.encode(mark))
-
-
-def begun_ns(copy: Path) -> int:
-    """When the copy was complete, and its command could begin; 0 when nobody knows."""
-    try:
-        return (copy / STATE_NAME / _MARK).stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def has_said_its_end(task: TaskRecord) -> bool:
@@ -110,82 +79,10 @@ def _numbered(place: Path, number: int) -> Path:
     return place if number == 1 else place.with_name(f"{place.name}.{number}")
 
 
-def remove_copy(copy: Path) -> None:
-    """Removes a copy of which all is saved: out of sight first, so that nobody takes what is left of it for results.
-
-    Processes that the job left behind may write into it meanwhile, and another job may find it and remove it, too:
-    the next job here removes the rest.
-    """
-    aside = copy.with_name(f"{_REMOVED}{copy.name}-{os.urandom(4).hex()}")
-    os.rename(copy, aside)
-    with suppress(OSError):
-        remove_tree(aside)
-
-
 def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
     """Whether a run on this node left it, after which the task was put back into the queue and started again."""
-    mark = _read_mark(copy)
+    mark = read_mark(copy)
     return mark is not None and mark.node == here.node and mark.restarts < task.restarts
-
-
-def _read_mark(copy: Path) -> CopyMark | None:
-    try:
-        return msgspec.json.decode((copy / STATE_NAME / _MARK).read_bytes(), type=CopyMark)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-@contextmanager
-def in_use(copy: Path) -> Iterator[bool]:
-    """Marks a copy as used while inside; False when somebody else uses it, or has removed it meanwhile.
-
-    The mark goes with its process.
-    """
-    descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        yield lock_now(descriptor) and _is_still(copy, descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def taken_over(copy: Path, within_s: float = _OTHERS_S) -> Iterator[bool]:
-    """The same of a copy that an earlier run left, once whoever saves it now is through; False when it is gone then.
-
-    Another job that begins at the same moment may have found it first. TimeoutError when that one does not end.
-    """
-    descriptor = _take(copy, time.monotonic() + within_s)
-    try:
-        yield descriptor is not None
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _take(copy: Path, until_s: float) -> int | None:
-    while True:
-        try:
-            descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except FileNotFoundError:
-            return None
-        try:
-            is_ours = try_lock(descriptor)
-        except OSError:  # no locks here: then nobody else saves it either
-            return descriptor
-        if is_ours and _is_still(copy, descriptor):
-            return descriptor
-        os.close(descriptor)
-        if time.monotonic() > until_s:
-            raise TimeoutError(f"another process still uses `{copy}`")
-        time.sleep(_LOOK_S)
-
-
-def _is_still(copy: Path, descriptor: int) -> bool:
-    """Whether the directory that was opened still has this name."""
-    try:
-        return os.path.samestat(os.lstat(copy), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def save_leftovers(
@@ -202,13 +99,13 @@ def save_leftovers(
     except FileNotFoundError:
         return given_up
     for name in names:
-        if name.startswith(_REMOVED) and _NAME.match(name.removeprefix(_REMOVED)):
+        if is_removed_copy(name):
             with suppress(OSError):  # still written to; and another job may be removing it, too
                 remove_tree(parent / name)
-        match = _NAME.fullmatch(name)
-        if match and name != own:
+        known = task_of_copy(name)
+        if known and name != own:
             with suppress(OSError, ScratchflowError):
-                removed = _save(here, place, parent / name, match[1], int(match[2]))
+                removed = _save(here, place, parent / name, *known)
                 given_up += [removed] if removed else []
     return given_up
 
@@ -218,9 +115,9 @@ def unknown_copies(place: StoreDirectory, parent: Path) -> list[str]:
     found = []
     with suppress(OSError):
         for name in sorted(os.listdir(parent)):
-            match = _NAME.fullmatch(name)
-            if match and not is_there(job_directory(place, match[1]).path):
-                mark = _read_mark(parent / name)
+            known = task_of_copy(name)
+            if known and not is_there(job_directory(place, known[0]).path):
+                mark = read_mark(parent / name)
                 if mark is None or mark.job is None:
                     found.append(name)
     return found
@@ -320,7 +217,7 @@ def _save_without_record(
 
     A record that is there and cannot be read is not replaced. What was given up with the record is only removed, and returned.
     """
-    mark = _read_mark(copy)
+    mark = read_mark(copy)
     if mark is None or mark.job is None or mark.task is None:
         return None
     is_it = (mark.node, mark.store, mark.job.id, mark.task.task) == (
@@ -333,7 +230,7 @@ def _save_without_record(
     if not is_it or number is None or not here.is_job_over(number):
         return None
     with in_use(copy) as is_ours:
-        if not is_ours or _read_mark(copy) != mark:
+        if not is_ours or read_mark(copy) != mark:
             return None
         where = job_directory(place, job)
         given_up = read_given_up(place, job, task, here.node)

@@ -31,18 +31,20 @@ from scratchflow.node.job.command import (
     job_argv,
     run_to_end,
 )
-from scratchflow.node.job.further import FurtherNodes
-from scratchflow.node.job.leftovers import (
+from scratchflow.node.job.copies import (
     CopyMark,
     begun_ns,
-    has_said_its_end,
     in_use,
     mark_copy,
+    remove_copy,
+    taken_over,
+)
+from scratchflow.node.job.further import FurtherNodes
+from scratchflow.node.job.leftovers import (
+    has_said_its_end,
     place_for_earlier,
     place_for_later,
-    remove_copy,
     save_leftovers,
-    taken_over,
 )
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place

@@ -15,7 +15,7 @@ from scratchflow.model.events import Log
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import NodeSaved
 from scratchflow.node.history import list_snapshots
-from scratchflow.node.job.leftovers import CopyMark, mark_copy
+from scratchflow.node.job.copies import CopyMark, mark_copy
 from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place

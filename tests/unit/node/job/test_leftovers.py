@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from scratchflow.disk.process_lock import lock_now
-from scratchflow.disk.trees import remove_tree
 from scratchflow.model.job import TaskRecord
-from scratchflow.node.job import collect, copying
+from scratchflow.node.job import collect, copies, copying
 from scratchflow.node.job import leftovers as module
-from scratchflow.node.job.leftovers import (
-    CopyMark,
-    in_use,
-    mark_copy,
-    remove_copy,
-    save_leftovers,
-    taken_over,
-)
+from scratchflow.node.job.copies import CopyMark, in_use, mark_copy, remove_copy
+from scratchflow.node.job.leftovers import save_leftovers
 from scratchflow.store.jobs.given_up import (
     GivenUp,
     forget_given_up,
@@ -293,7 +283,7 @@ def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next
         raise OSError(errno.ENOTEMPTY, "Directory not empty", str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "remove_tree", written_to_meanwhile)
+        patch.setattr(copies, "remove_tree", written_to_meanwhile)
         remove_copy(left)
     assert not left.exists()
     assert len(list(left.parent.iterdir())) == 1
@@ -444,40 +434,6 @@ def test_a_damaged_record_of_the_task_is_no_reason_to_leave_it_there(
     assert (where.task(0).read_text(), left.exists()) == ("{", False)
 
 
-def test_a_copy_that_another_job_saves_is_waited_for(left: Path) -> None:
-    with ThreadPoolExecutor(1) as others:
-        with in_use(left) as is_saved_now:
-            assert is_saved_now
-            waiting = others.submit(lambda: enter(taken_over(left)))
-            time.sleep(0.3)
-            assert not waiting.done()
-            remove_copy(left)
-        assert waiting.result(timeout=10) is False
-    with taken_over(left) as is_left:
-        assert not is_left
-
-
-def enter(copy: AbstractContextManager[bool]) -> bool:
-    with copy as is_left:
-        return is_left
-
-
-def test_one_that_is_used_for_ever_is_told(left: Path) -> None:
-    with in_use(left), pytest.raises(TimeoutError, match="still uses"), taken_over(left, 0.1):
-        pass
-
-
-def test_where_there_are_no_locks_it_is_not_waited_for(
-    left: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuses(_: int) -> bool:
-        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-
-    monkeypatch.setattr(module, "try_lock", refuses)
-    with taken_over(left) as is_left:
-        assert is_left
-
-
 def test_a_copy_that_was_made_anew_before_it_was_locked_is_left_alone(
     desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,26 +450,12 @@ def test_a_copy_that_was_made_anew_before_it_was_locked_is_left_alone(
         (left / "work/outputs/new").write_text("precious")
         return real(descriptor)
 
-    monkeypatch.setattr("scratchflow.node.job.leftovers.lock_now", begins_again)
+    monkeypatch.setattr("scratchflow.node.job.copies.lock_now", begins_again)
     sweep(desk)
     assert (left / "work/outputs/new").read_text() == "precious"
-    monkeypatch.setattr("scratchflow.node.job.leftovers.lock_now", real)
+    monkeypatch.setattr("scratchflow.node.job.copies.lock_now", real)
     sweep(desk)  # nor is it later: it has no mark of an earlier run
     assert (left / "work/outputs/new").read_text() == "precious"
-
-
-def test_two_that_remove_the_same_do_not_disturb_each_other(
-    left: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = remove_tree
-
-    def removed_already(path: Path) -> None:
-        real(path)
-        real(path)
-
-    monkeypatch.setattr(module, "remove_tree", removed_already)
-    remove_copy(left)
-    assert not list(left.parent.iterdir())
 
 
 def test_what_could_be_saved_of_an_earlier_run_counts_when_the_rest_could_not(

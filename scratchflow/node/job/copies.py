@@ -1,0 +1,138 @@
+"""Copies of the workspace that jobs have on this node: which run each belongs to, who uses it now, how it is removed."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.private import make_private_directories
+from scratchflow.disk.process_lock import lock_now, try_lock
+from scratchflow.disk.trees import remove_tree
+from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.workspace.workspace import STATE_NAME
+
+_MARK = "run.json"
+_REMOVED = ".removed-"
+_OTHERS_S = 600.0
+"""How long another job may take to save a copy that a run of this one has left."""
+_LOOK_S = 0.2
+_NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
+
+
+def task_of_copy(name: str) -> tuple[str, int] | None:
+    """The job and the task that a copy of this name belongs to; None for any other name."""
+    match = _NAME.fullmatch(name)
+    return (match[1], int(match[2])) if match else None
+
+
+def is_removed_copy(name: str) -> bool:
+    """Whether it is what a removal has left: nobody's results any more."""
+    return name.startswith(_REMOVED) and _NAME.match(name.removeprefix(_REMOVED)) is not None
+
+
+class CopyMark(msgspec.Struct, frozen=True):
+    """Which run of its task a copy belongs to. Where nodes share a scratch, its path alone does not tell.
+
+    The rest is for the case that the store has lost the record, as by `jobs prune`; earlier versions did not write it.
+    """
+
+    node: str
+    restarts: int
+    store: str = ""
+    """Where the workspace's records are: other workspaces may have their copies beside this one."""
+    job: JobRecord | None = None
+    task: TaskRecord | None = None
+
+
+def mark_copy(copy: Path, mark: CopyMark) -> None:
+    """Writes it beside the workspace in the copy."""
+    file = copy / STATE_NAME / _MARK
+    make_private_directories(file.parent)
+    file.write_bytes(msgspec.json.encode(mark))
+
+
+def begun_ns(copy: Path) -> int:
+    """When the copy was complete, and its command could begin; 0 when nobody knows."""
+    try:
+        return (copy / STATE_NAME / _MARK).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def read_mark(copy: Path) -> CopyMark | None:
+    """What its run has written; None when nobody can read it."""
+    try:
+        return msgspec.json.decode((copy / STATE_NAME / _MARK).read_bytes(), type=CopyMark)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def remove_copy(copy: Path) -> None:
+    """Removes a copy of which all is saved: out of sight first, so that nobody takes what is left of it for results.
+
+    Processes that the job left behind may write into it meanwhile, and another job may find it and remove it, too:
+    the next job here removes the rest.
+    """
+    aside = copy.with_name(f"{_REMOVED}{copy.name}-{os.urandom(4).hex()}")
+    os.rename(copy, aside)
+    with suppress(OSError):
+        remove_tree(aside)
+
+
+@contextmanager
+def in_use(copy: Path) -> Iterator[bool]:
+    """Marks a copy as used while inside; False when somebody else uses it, or has removed it meanwhile.
+
+    The mark goes with its process.
+    """
+    descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield lock_now(descriptor) and _is_still(copy, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def taken_over(copy: Path, within_s: float = _OTHERS_S) -> Iterator[bool]:
+    """The same of a copy that an earlier run left, once whoever saves it now is through; False when it is gone then.
+
+    Another job that begins at the same moment may have found it first. TimeoutError when that one does not end.
+    """
+    descriptor = _take(copy, time.monotonic() + within_s)
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _take(copy: Path, until_s: float) -> int | None:
+    while True:
+        try:
+            descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None
+        try:
+            is_ours = try_lock(descriptor)
+        except OSError:  # no locks here: then nobody else saves it either
+            return descriptor
+        if is_ours and _is_still(copy, descriptor):
+            return descriptor
+        os.close(descriptor)
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"another process still uses `{copy}`")
+        time.sleep(_LOOK_S)
+
+
+def _is_still(copy: Path, descriptor: int) -> bool:
+    """Whether the directory that was opened still has this name."""
+    try:
+        return os.path.samestat(os.lstat(copy), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
