@@ -57,6 +57,8 @@ class NodeContext(msgspec.Struct, frozen=True):
     monotonic: Callable[[], float] = time.monotonic
     token: Callable[[int], str] = lambda size: os.urandom(size).hex()
     is_job_over: Callable[[int], bool] = lambda _: False
+    # When Slurm ends this job at the latest, asked just now, in seconds since 1970; None when nobody knows.
+    job_end_s: Callable[[], float | None] = lambda: None
 
     @property
     def profile(self) -> Profile:
@@ -140,6 +142,7 @@ def node_context(
         store_seen=store_seen,
         received=received,
         is_job_over=_asks_slurm(settings.profile, environment),
+        job_end_s=_asks_end(settings.profile, environment),
     )
 
 
@@ -203,6 +206,24 @@ def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[i
             return False
 
     return is_over if profile.scheduler == "slurm" else lambda _: False
+
+
+def _asks_end(profile: Profile, environment: Mapping[str, str]) -> Callable[[], float | None]:
+    """When the job ends that this process is in; without an answer, what Slurm said when it began."""
+    number = job_id(environment)
+
+    def end_s() -> float | None:
+        from scratchflow.cluster.slurm.client import this_slurm
+        from scratchflow.cluster.slurm.jobs import end_of, end_when_begun
+
+        if number is None:
+            return None
+        try:
+            return end_of(this_slurm(environment), number)
+        except SlurmUnreachable:
+            return end_when_begun(environment)
+
+    return end_s if profile.scheduler == "slurm" else lambda: None
 
 
 def _refuse_overlap(workspace: Workspace, store: Path) -> None:

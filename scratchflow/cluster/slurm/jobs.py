@@ -6,15 +6,17 @@ Slurm alone knows: neither a tmux session nor the exit code of `salloc` says whe
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
 from scratchflow.cluster.slurm import hostlist
-from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.client import ASK_TIMEOUT_S, Slurm
 from scratchflow.cluster.slurm.job_text import (
     SACCT_FORMAT,
     SQUEUE_FORMAT,
     accounted_job,
+    is_number,
     jobs_in,
     shown_job,
 )
@@ -26,6 +28,7 @@ from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.child import Completed
 
 _NO_SUCH_JOB = "invalid job id"
+_SOON_S = 5.0
 
 
 def our_jobs(slurm: Slurm, profile: str | None = None, *, ended: bool = False) -> list[Allocation]:
@@ -77,6 +80,18 @@ def has_ended(slurm: Slurm, job_id: int) -> bool:
     return found is None or found.state == "ended"
 
 
+def end_of(slurm: Slurm, job_id: int) -> int | None:
+    """When the time limit of the job is, in seconds since 1970; None when it has none. Slurm is not waited for long."""
+    found = _by_squeue(slurm, job_id, _SOON_S)
+    return found.end_time if found else None
+
+
+def end_when_begun(environment: Mapping[str, str]) -> int | None:
+    """The same as Slurm gave it to the job when that began; None where Slurm gives none, as 22.05."""
+    said = environment.get("SLURM_JOB_END_TIME", "")
+    return int(said) if is_number(said) else None
+
+
 def name_of(slurm: Slurm, job_id: int) -> str:
     """What the user's job of this number is called; empty when Slurm knows no such job."""
     found = _by_squeue(slurm, job_id)
@@ -101,9 +116,9 @@ def cancel(slurm: Slurm, job_id: int, profile: str) -> Allocation:
     return _expanded(slurm, found)
 
 
-def _by_squeue(slurm: Slurm, job_id: int) -> Allocation | None:
+def _by_squeue(slurm: Slurm, job_id: int, timeout_s: float = ASK_TIMEOUT_S) -> Allocation | None:
     argv = ["squeue", "--noheader", f"--jobs={job_id}", "--states=all", SQUEUE_FORMAT]
-    done = slurm.ask(argv)
+    done = slurm.ask(argv, timeout_s)
     if done.returncode != 0 and _NO_SUCH_JOB in done.error_text.lower():
         return None
     jobs = jobs_in(_answer(slurm, done), slurm.user)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import queue
 import shutil
 import signal
 import subprocess
@@ -14,16 +16,42 @@ from types import FrameType
 
 import msgspec
 
+from scratchflow.node.job.limit_clock import LimitClock
+
 END_S = 15.0
 """How long the command may take after SIGTERM; Slurm kills everything KillWait (30 s) after it."""
 _KILLED_S = 2.0
+
+
+class Bell:
+    """Wakes who waits for it. A handler of signals may ring it at any moment.
+
+    It may not set a `threading.Event`: in the middle of that one's own `wait` or `clear` it would wait for itself for ever.
+    """
+
+    def __init__(self) -> None:
+        self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def ring(self) -> None:
+        self._rings.put(None)
+
+    def wait(self, within_s: float) -> bool:
+        """Whether it has rung since the last time, or does within so long."""
+        try:
+            self._rings.get(timeout=max(0.0, within_s))
+        except queue.Empty:
+            return False
+        with suppress(queue.Empty):
+            while True:
+                self._rings.get_nowait()
+        return True
 
 
 class JobSignals:
     """What Slurm sends to the batch script. They end nothing by themselves."""
 
     def __init__(self) -> None:
-        self.arrived = threading.Event()
+        self.arrived = Bell()
         self.ends = False
         self.saves = False
         self.hung_up = False
@@ -38,12 +66,18 @@ class JobSignals:
         """Only SIGUSR1, which would end the process: a restore may take until shortly before the time limit."""
         return self._caught(signal.SIGUSR1)
 
+    def take_warning(self) -> bool:
+        """Whether SIGUSR1 has come since this was last asked."""
+        has_come = self.saves
+        if has_come:  # one that comes right now stays for the next time
+            self.saves = False
+        return has_come
+
     def wait_for_end(self, within_s: float) -> None:
         """Until SIGTERM has come, or so long."""
         until_s = time.monotonic() + within_s
         while not self.ends and (left_s := until_s - time.monotonic()) > 0:
             self.arrived.wait(left_s)
-            self.arrived.clear()
 
     @contextmanager
     def _caught(self, *numbers: signal.Signals) -> Iterator[None]:
@@ -51,7 +85,7 @@ class JobSignals:
             self.ends = self.ends or signum == signal.SIGTERM
             self.saves = self.saves or signum == signal.SIGUSR1
             self.hung_up = self.hung_up or signum == signal.SIGHUP
-            self.arrived.set()
+            self.arrived.ring()
 
         before = {number: signal.signal(number, hear) for number in numbers}
         try:
@@ -65,8 +99,16 @@ class BeforeLimit(msgspec.Struct, frozen=True):
     """What happens shortly before the time limit: the signal that the command gets, and when it has to be over."""
 
     signum: int
+    limit: LimitClock
     # None: it may run until its time limit.
     ends_within_s: float | None = None
+
+    def seconds_to_end(self) -> float:
+        """How long the command may take from now on: less, when its signal comes late."""
+        if self.ends_within_s is None:
+            return math.inf
+        late_s = max(0.0, self.limit.before_s - self.limit.left_s())
+        return max(0.0, self.ends_within_s - late_s)
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -116,6 +158,8 @@ def run_to_end(
     before_limit: BeforeLimit | None = None,
 ) -> int:
     """Runs it, saves now and then, and returns its exit code; 128 and its number for a signal."""
+    if before_limit:
+        before_limit.limit.command_begins(is_heard=signals.take_warning())
     process = subprocess.Popen(
         started.argv,
         cwd=started.directory,
@@ -163,26 +207,26 @@ def _wait_and_save(
     before_limit: BeforeLimit | None,
 ) -> None:
     """Until the command is over, or has to be."""
-    deadline_s: float | None = None
+    deadline_s = math.inf
     while process.poll() is None and not signals.ends:
-        left_s = every_s if deadline_s is None else deadline_s - time.monotonic()
-        is_time = left_s <= 0 or not signals.arrived.wait(min(every_s, left_s))
-        signals.arrived.clear()
-        if process.poll() is not None or signals.ends:
+        until_s = deadline_s - time.monotonic()
+        due_s = before_limit.limit.due_in_s() if before_limit and not signals.warned else math.inf
+        is_time = not signals.arrived.wait(min(every_s, until_s, due_s))
+        if process.poll() is not None or time.monotonic() >= deadline_s or signals.ends:
             return
-        if deadline_s is not None and time.monotonic() >= deadline_s:
-            return
-        is_near = signals.saves
-        signals.saves = False
-        if is_near and before_limit and not signals.warned:
-            signals.warned = True
-            started.send(process, before_limit.signum)
-            if before_limit.ends_within_s is not None:
-                deadline_s = time.monotonic() + before_limit.ends_within_s
+        is_near = signals.take_warning()
+        if before_limit and not signals.warned:
+            if is_near:
+                before_limit.limit.hear()
+            is_near = before_limit.limit.is_due()
+            if is_near:
+                signals.warned = True
+                started.send(process, before_limit.signum)
+                deadline_s = time.monotonic() + before_limit.seconds_to_end()
         if is_near or is_time:
             save()
 
 
-def _wait_for(process: subprocess.Popen[bytes], arrived: threading.Event) -> None:
+def _wait_for(process: subprocess.Popen[bytes], arrived: Bell) -> None:
     process.wait()
-    arrived.set()
+    arrived.ring()

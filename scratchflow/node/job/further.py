@@ -169,7 +169,6 @@ def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: f
     until_s = math.inf
     while not signals.hung_up and time.monotonic() < until_s:
         signals.arrived.wait(min(every_s, until_s - time.monotonic()))
-        signals.arrived.clear()
         if signals.ends and until_s == math.inf:
             until_s = time.monotonic() + END_S
         collector.collect()

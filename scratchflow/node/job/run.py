@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -46,6 +46,7 @@ from scratchflow.node.job.leftovers import (
     place_for_later,
     save_leftovers,
 )
+from scratchflow.node.job.limit_clock import LimitClock
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
@@ -81,14 +82,17 @@ def run_job(here: NodeContext, notify: Notifier, asked: RunJob) -> JobRan:
     return _Task(here, notify, place, record, os.environ).run(overlap=asked.overlap)
 
 
-def before_limit(record: JobRecord, continued: int) -> BeforeLimit | None:
+def before_limit(
+    record: JobRecord, continued: int, end_s: Callable[[], float | None]
+) -> BeforeLimit | None:
     """What the command gets before the time limit. One that goes on has to end in time for what it made to be saved."""
     if not record.signal:
         return None
     early = early_signal(record.signal)
     goes_on = continued < record.continues
     within_s = early.seconds * _OWN_SHARE if goes_on else None
-    return BeforeLimit(signal.Signals[f"SIG{early.name}"], within_s)
+    limit = LimitClock(early.seconds, end_s)
+    return BeforeLimit(signal.Signals[f"SIG{early.name}"], limit, within_s)
 
 
 def _removal(copy: GivenUp) -> str:
@@ -190,7 +194,7 @@ class _Task:
                     signals,
                     lambda: self._try_to_save(collector),
                     every_s,
-                    before_limit(self._record, self._said.continued),
+                    before_limit(self._record, self._said.continued, self._here.job_end_s),
                 )
                 # Saving may take longer than the job has left; a store that takes no word may still take files.
                 with suppress(ScratchflowError, OSError):

@@ -80,6 +80,23 @@ def test_the_name_of_the_job_is_asked_of_slurm_unless_it_was_told(tmp_path: Path
     assert node_context(settings, away).job_name() == ""
 
 
+def test_the_end_of_the_job_is_asked_of_slurm_or_is_what_it_said_first(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    slurm = SlurmPrograms(programs, pwd.getpwuid(os.getuid()).pw_name)
+    with slurm.slurm() as fake:
+        number = fake.add("train:20261115T093000Z-3f2a9c")
+        begun_s, minutes = fake.jobs[number].start, fake.jobs[number].minutes
+    settings = _settings(tmp_path, scheduler="slurm", login="cluster")
+    job = {"SLURM_JOB_ID": str(number), "SLURMD_NODENAME": "node-1"}
+    environment = {**ENVIRONMENT, **job, "PATH": f"{programs}:/usr/bin:/bin"}
+    assert begun_s is not None
+    assert node_context(settings, environment).job_end_s() == begun_s + 60 * minutes
+    away = {**environment, "PATH": ""}
+    assert node_context(settings, away).job_end_s() is None
+    assert node_context(settings, {**away, "SLURM_JOB_END_TIME": "1800000000"}).job_end_s() == 18e8
+
+
 def test_who_has_to_wait_for_the_store_is_told_once_and_who_will_not_is_refused(desk: Desk) -> None:
     place = open_place(desk.context.store, "work")
     remarks: list[str] = []

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,10 @@ from scratchflow.node.job.command import (
     job_environment,
     run_to_end,
 )
+from scratchflow.node.job.limit_clock import LimitClock
+
+UNKNOWN = LimitClock(0.1, lambda: None)
+"""Where nobody says when the time limit is, and a command is left alone for hardly a moment."""
 
 
 def run(
@@ -50,13 +57,13 @@ def test_the_command_gets_the_signal_that_it_asked_for_and_may_end_by_itself(
     tmp_path: Path,
 ) -> None:
     script = "trap 'exit 6' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
-    code, saved, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 3600))
+    code, saved, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, UNKNOWN, 3600))
     assert (code, saved, signals.warned, signals.ends) == (6, 1, True, False)
 
 
 def test_a_command_that_does_not_heed_its_signal_is_ended_when_it_has_to_be(tmp_path: Path) -> None:
     script = "trap '' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
-    code, _, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 0.3))
+    code, _, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, UNKNOWN, 0.3))
     assert (code, signals.warned, signals.ends) == (143, True, False)
 
 
@@ -94,14 +101,14 @@ def test_a_step_gets_other_signals_than_usr1_by_slurm(tmp_path: Path) -> None:
         output = out.fileno()
         started = Started(argv, tmp_path, os.environ, output, output, ask)
         with signals.caught():
-            before = BeforeLimit(signal.SIGINT, 3600)
+            before = BeforeLimit(signal.SIGINT, UNKNOWN, 3600)
             assert run_to_end(started, signals, lambda: None, 3600, before) == 6
     assert asked == ["INT"]
 
 
 def test_one_that_does_not_go_on_may_run_after_its_signal(tmp_path: Path) -> None:
     script = "trap 'got=yes' USR2; kill -USR1 $PPID; until [ $got ]; do sleep 0.05; done; exit 8"
-    assert run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2))[0] == 8
+    assert run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, UNKNOWN))[0] == 8
 
 
 def test_the_word_about_the_time_limit_ends_nothing_before_the_command_runs() -> None:
@@ -109,6 +116,51 @@ def test_the_word_about_the_time_limit_ends_nothing_before_the_command_runs() ->
     with signals.caught_before_the_command():
         signal.raise_signal(signal.SIGUSR1)
     assert signals.saves
+
+
+def test_a_command_gets_its_signal_in_time_though_slurms_word_was_never_heard(
+    tmp_path: Path,
+) -> None:
+    """With a short time limit Slurm says it before the job listens, and only once."""
+    end_s = time.time() + 2
+    script = "trap 'exit 6' USR2; while :; do sleep 0.05; done"
+    before = BeforeLimit(signal.SIGUSR2, LimitClock(1.7, lambda: end_s), 3600)
+    code, saved, signals = run(tmp_path, script, before=before)
+    assert (code, saved, signals.warned, signals.ends) == (6, 1, True, False)
+    assert time.time() < end_s
+
+
+def test_a_word_that_came_while_the_copy_was_made_does_not_end_the_command_as_it_begins(
+    tmp_path: Path,
+) -> None:
+    """A command that has no handler yet is ended by its signal."""
+    signals = JobSignals()
+    script = "sleep 0.3; trap 'exit 6' USR2; while :; do sleep 0.05; done"
+    with open(tmp_path / "out", "wb") as out, signals.caught():
+        signal.raise_signal(signal.SIGUSR1)
+        argv, output = ["sh", "-c", script], out.fileno()
+        started = Started(argv, tmp_path, os.environ, output, output)
+        before = BeforeLimit(signal.SIGUSR2, LimitClock(5, lambda: None), 3600)
+        assert run_to_end(started, signals, lambda: None, 3600, before) == 6
+
+
+RINGS = """
+import signal, time
+from scratchflow.node.job.command import JobSignals
+signals = JobSignals()
+with signals.caught():
+    signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGUSR1))
+    signal.setitimer(signal.ITIMER_REAL, 0.00002, 0.00002)
+    until_s = time.monotonic() + 1
+    while time.monotonic() < until_s:
+        signals.arrived.wait(0.0001)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_may_come_at_any_moment_of_waiting_for_it() -> None:
+    subprocess.run([sys.executable, "-c", RINGS], check=True, timeout=20)
 
 
 def test_a_hang_up_means_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
+from scratchflow.node.job import limit_clock
 from scratchflow.node.job import run as module
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.run import run_job
@@ -47,6 +49,7 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(module, "ERROR_FD", file)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr(limit_clock, "READY_S", 0.0)
     for name in ("SLURM_ARRAY_TASK_ID", "SLURM_TMPDIR", "SLURM_JOB_NUM_NODES"):
         monkeypatch.delenv(name, raising=False)
     yield tmp_path / "printed"
@@ -310,6 +313,19 @@ def test_a_job_goes_on_in_another_run_with_its_outputs_in_place_as_often_as_aske
     assert (scontrol / "asked").read_text().splitlines() == ["requeue 7"] * 2
     assert output.read_text().replace("cat: outputs/n: No such file or directory\n", "") == "xxx"
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/n").read_text() == "xxx"
+
+
+def test_a_job_goes_on_also_when_slurms_word_came_before_it_listened(
+    desk: Desk, scontrol: Path
+) -> None:
+    end_s = time.time() + 60.5
+    desk.context = msgspec.structs.replace(desk.context, job_end_s=lambda: end_s)
+    script = "mkdir outputs; trap 'echo made > outputs/x; exit 0' USR1; while :; do sleep 0.05; done"
+    submitted(desk, "sh", "-c", script, continues=1, signal="USR1@60")
+    run(desk)
+    assert (task_of(desk).phase, task_of(desk).continued) == ("requeued", 1)
+    assert (scontrol / "asked").read_text() == "requeue 7\n"
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
 
 
 @pytest.mark.usefixtures("scontrol")
