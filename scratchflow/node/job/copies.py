@@ -73,6 +73,23 @@ def read_mark(copy: Path) -> CopyMark | None:
         return None
 
 
+def take_over_mark(copy: Path, restarts: int) -> None:
+    """Marks a copy that an earlier run left as this run's, which has saved what it could of it.
+
+    Who saves the rest puts it where this run has put the first of it. The time of the mark stays: it says when the command began.
+    """
+    mark = read_mark(copy)
+    if mark is None:
+        return
+    file = copy / STATE_NAME / _MARK
+    temp = file.with_name(f"{_MARK}.new")
+    with suppress(OSError):  # a full scratch: then all of it is saved once more, in another place
+        found = file.stat()
+        temp.write_bytes(msgspec.json.encode(msgspec.structs.replace(mark, restarts=restarts)))
+        os.utime(temp, ns=(found.st_atime_ns, found.st_mtime_ns))
+        os.replace(temp, file)
+
+
 def remove_copy(copy: Path) -> None:
     """Removes a copy of which all is saved: out of sight first, so that nobody takes what is left of it for results.
 

@@ -37,6 +37,7 @@ from scratchflow.node.job.copies import (
     in_use,
     mark_copy,
     remove_copy,
+    take_over_mark,
     taken_over,
 )
 from scratchflow.node.job.further import FurtherNodes
@@ -327,6 +328,8 @@ class _Task:
             self._count(found)
             self._note_present(left)
         if found.failed:
+            if self._was_here_last:
+                take_over_mark(self._target, self._said.restarts)
             first = found.failed[0]
             reason = (
                 f"what an earlier run of it has left in `{self._target}` cannot be saved: {first}"

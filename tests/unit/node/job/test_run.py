@@ -19,6 +19,7 @@ from scratchflow.model.results.jobs import JobRan
 from scratchflow.node.job import limit_clock
 from scratchflow.node.job import run as module
 from scratchflow.node.job.collect import Collected, Collector
+from scratchflow.node.job.copies import CopyMark, begun_ns, mark_copy
 from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
@@ -396,6 +397,40 @@ def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> 
     run(desk)
     saved = job_directory(desk.place, JOB).outputs(0, "run-1") / "outputs/x"
     assert saved.read_text() == "made\n"
+
+
+def test_what_a_run_could_save_of_an_earlier_one_is_not_saved_again_with_the_rest(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that could not begin has another number than the one that left the copy."""
+    desk.context = msgspec.structs.replace(desk.context, job_id=7, is_job_over=lambda _: True)
+    record = submitted(desk, "true", number=7)
+    node, copy = desk.context.node, desk.scratch / f"jobs/{JOB}-0"
+    crashed = TaskRecord(task=0, job_id=7, node=node, phase="running", start="")
+    write_task(desk.place, JOB, crashed)
+    left = copy / "work/outputs"
+    left.mkdir(parents=True)
+    (left / "half").write_text("precious")
+    (left / "closed").write_text("unreadable")
+    (left / "closed").chmod(0)
+    mark_copy(copy, CopyMark(node, 0, str(desk.place.directory), record, crashed))
+    begun = begun_ns(copy)
+    with monkeypatch.context() as patch:
+        patch.setenv("SLURM_RESTART_COUNT", "1")
+        with pytest.raises(JobNotStarted, match="outputs/closed: Permission denied"):
+            run(desk)
+    assert begun_ns(copy) == begun
+    later = msgspec.structs.replace(record, id="20261116T093000Z-000001")
+    make_job_directory(desk.place, later)
+    run_job(desk.context, desk.notify, RunJob(job=later.id))
+    where = job_directory(desk.place, JOB)
+    assert [one.name for one in where.all_outputs.iterdir()] == ["0"]
+    assert (task_of(desk).collected_files, task_of(desk).earlier_files) == (1, 0)
+    (left / "closed").chmod(0o600)
+    run_job(desk.context, desk.notify, RunJob(job=later.id))
+    assert [one.name for one in where.all_outputs.iterdir()] == ["0"]
+    assert (task_of(desk).collected_files, task_of(desk).unsaved_on) == (2, [])
+    assert not copy.exists()
 
 
 @pytest.mark.parametrize("is_own", [False, True])
