@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.disk.durable import fsync_directory, is_there
@@ -26,6 +27,25 @@ def remove_tree(path: Path) -> None:
         for name in names:
             _make_writable(os.path.join(directory, name))
     shutil.rmtree(path)
+
+
+def open_tree(path: Path) -> None:
+    """Lets us into every directory of a tree that is ours, so that what lies in it can be read; others' stay as they are.
+
+    Nothing is changed when something is mounted in it: that is no part of the tree.
+    """
+    if is_mount_point(path) or mounts_beneath(path):
+        return
+    open_directory(path)
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            open_directory(Path(directory, name))
+
+
+def open_directory(path: Path) -> None:
+    """The same of one directory; what is none, or not ours, stays as it is."""
+    with suppress(FileNotFoundError, PermissionError):
+        _make_writable(os.fspath(path))
 
 
 def rename_new(source: Path, target: Path) -> None:

@@ -123,7 +123,7 @@ def rest_of(own: TaskRecord | None) -> str:
 
 
 def way_home(own: TaskRecord) -> str:
-    """How that gets into the store which a task has left on nodes. No job saves what it may not read."""
+    """How that gets into the store which a task has left on nodes. The next job opens directories, but no files that it may not read."""
     nodes = own.unsaved_on
     where = "there" if len(nodes) == 1 else "on each of them"
     saves = f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"

@@ -5,6 +5,7 @@ Nothing is ever removed from what was collected. A file that is written to while
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -263,6 +264,8 @@ class Collector:
         """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
         seen: set[str] = set()
         self._closed, self._left_out, self._links_out = {}, {}, {}
+        for pattern in self._patterns:
+            self._look_for_closed(pattern.strip("/").split("/"))
         matches = [
             match
             for pattern in self._patterns
@@ -282,6 +285,15 @@ class Collector:
                 elif name not in seen:
                     seen.add(name)
                     yield name, stamp_of(found), Path(source)
+
+    def _look_for_closed(self, parts: Sequence[str]) -> None:
+        """Notes directories on the way to what a pattern matches that we may not look into: `glob` passes over them."""
+        for depth in range(len(parts)):
+            way = "/".join(parts[:depth])
+            for directory in self._top.glob(way) if way else [self._top]:
+                if directory.is_dir() and not os.access(directory, os.R_OK | os.X_OK):
+                    name = os.path.relpath(directory, self._top)
+                    self._closed[name] = os.strerror(errno.EACCES)
 
     def _with_links_followed(self, match: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
         for path in _files(match, self._note_closed):

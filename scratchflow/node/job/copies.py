@@ -13,7 +13,7 @@ import msgspec
 
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now, try_lock
-from scratchflow.disk.trees import remove_tree
+from scratchflow.disk.trees import open_directory, remove_tree
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.workspace.workspace import STATE_NAME
 
@@ -48,6 +48,12 @@ class CopyMark(msgspec.Struct, frozen=True):
     """Where the workspace's records are: other workspaces may have their copies beside this one."""
     job: JobRecord | None = None
     task: TaskRecord | None = None
+
+
+def open_copy(copy: Path) -> None:
+    """Lets us into it, whatever the job's command did to the directories that are ours and not the user's."""
+    open_directory(copy)
+    open_directory(copy / STATE_NAME)
 
 
 def mark_copy(copy: Path, mark: CopyMark) -> None:

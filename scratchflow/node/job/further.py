@@ -33,12 +33,13 @@ from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals
 from scratchflow.node.job.copies import (
     CopyMark,
-    begun_ns,
     in_use,
     mark_copy,
+    open_copy,
     remove_copy,
     taken_over,
 )
+from scratchflow.node.job.leftovers import rest_collector
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
@@ -140,6 +141,7 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
         raise JobMissing(wanted=asked.job, detail="")
     copy = OwnCopy(Path(asked.target), record, asked.task)
     outputs = job_directory(place, asked.job).outputs(asked.task, here.node)
+    open_copy(copy.target)
     with taken_over(copy.target) as is_left:
         if is_left:
             _save_what_was_left(copy, outputs)
@@ -175,13 +177,7 @@ def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: f
 
 
 def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
-    left = Collector(
-        copy.work,
-        outputs,
-        copy.record.collect,
-        all_of_it=True,
-        since_ns=begun_ns(copy.target),
-    ).collect()
+    left = rest_collector(copy.target, copy.record, outputs).collect()
     if left.failed:
         reason = f"what an earlier run of it has left in `{copy.target}` cannot be saved: {left.failed[0]}"
         raise JobNotStarted(job=copy.record.id, reason=reason)

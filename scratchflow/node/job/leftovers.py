@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.private import make_private_directories
-from scratchflow.disk.trees import remove_tree
+from scratchflow.disk.trees import open_tree, remove_tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.times import iso_time
@@ -26,6 +26,7 @@ from scratchflow.node.job.copies import (
     begun_ns,
     in_use,
     is_removed_copy,
+    open_copy,
     read_mark,
     remove_copy,
     task_of_copy,
@@ -47,6 +48,28 @@ from scratchflow.workspace.workspace import STATE_NAME
 def has_said_its_end(task: TaskRecord) -> bool:
     """Whether its last run has looked at what the command made when that was over: what it saved then stays."""
     return task.phase in {"requeued", "ended"} and task.code is not None and not task.error
+
+
+def rest_collector(
+    copy: Path,
+    record: JobRecord,
+    where: Path,
+    *,
+    only_newer: bool = False,
+    beside: Path | None = None,
+) -> Collector:
+    """Collects what a run that is over has left in its copy, which nobody else uses. Directories that it closed are opened."""
+    work = copy / record.workspace
+    open_tree(work)
+    return Collector(
+        work,
+        where,
+        record.collect,
+        all_of_it=True,
+        only_newer=only_newer,
+        beside=beside,
+        since_ns=begun_ns(copy),
+    )
 
 
 def place_for_earlier(copy: Path, place: StoreDirectory, job: str, task: int, node: str) -> Path:
@@ -105,6 +128,7 @@ def save_leftovers(
         known = task_of_copy(name)
         if known and name != own:
             with suppress(OSError, ScratchflowError):
+                open_copy(parent / name)
                 removed = _save(here, place, parent / name, *known)
                 given_up += [removed] if removed else []
     return given_up
@@ -180,14 +204,8 @@ def _save_rest(
         where = place_for_earlier(copy, place, job, task, here.node)
     # What was saved at the task's end stays.
     stays = not is_earlier and has_said_its_end(task_record)
-    found = Collector(
-        copy / record.workspace,
-        where,
-        record.collect,
-        all_of_it=True,
-        beside=place_for_later(copy, place, job, task, here.node) if stays else None,
-        since_ns=begun_ns(copy),
-    ).collect()
+    beside = place_for_later(copy, place, job, task, here.node) if stays else None
+    found = rest_collector(copy, record, where, beside=beside).collect()
     # A task that runs again writes its record itself; of further nodes it counts what they said.
     is_to_tell = is_over and read_task(place, job, task) == task_record
     if found.failed:
@@ -240,14 +258,12 @@ def _save_without_record(
             forget_given_up(place, given_up)
             return given_up
         is_further = here.node in mark.task.further_nodes
-        left = Collector(
-            copy / mark.job.workspace,
+        left = rest_collector(
+            copy,
+            mark.job,
             where.outputs(task, here.node if is_further else ""),
-            mark.job.collect,
-            all_of_it=True,
             only_newer=True,
             beside=place_for_later(copy, place, job, task, here.node),
-            since_ns=begun_ns(copy),
         )
         if left.has_something():
             if not is_there(where.record):

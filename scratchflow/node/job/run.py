@@ -33,9 +33,9 @@ from scratchflow.node.job.command import (
 )
 from scratchflow.node.job.copies import (
     CopyMark,
-    begun_ns,
     in_use,
     mark_copy,
+    open_copy,
     remove_copy,
     take_over_mark,
     taken_over,
@@ -45,6 +45,7 @@ from scratchflow.node.job.leftovers import (
     has_said_its_end,
     place_for_earlier,
     place_for_later,
+    rest_collector,
     save_leftovers,
 )
 from scratchflow.node.job.limit_clock import LimitClock
@@ -305,6 +306,7 @@ class _Task:
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
+        open_copy(self._target)
         with taken_over(self._target) as is_left:
             if is_left:
                 self._save_copy()
@@ -314,14 +316,8 @@ class _Task:
         # What a later run has made on another node meanwhile is newer than this.
         where = self._outputs if self._was_here_last else place_for_earlier(*copy)
         has_ended = self._was_here_last and self._has_said_its_end
-        left = Collector(
-            self._work,
-            where,
-            self._record.collect,
-            all_of_it=True,
-            beside=place_for_later(*copy) if has_ended else None,
-            since_ns=begun_ns(self._target),
-        )
+        beside = place_for_later(*copy) if has_ended else None
+        left = rest_collector(self._target, self._record, where, beside=beside)
         found = left.collect()
         self._links_before = [*dict.fromkeys([*self._links_before, *found.links_out])]
         if self._was_here_last and not self._was_removed:

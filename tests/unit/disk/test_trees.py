@@ -12,6 +12,7 @@ from scratchflow.disk import trees
 from scratchflow.disk.trees import (
     is_empty_or_missing,
     may_hold_something,
+    open_tree,
     remove_tree,
     rename_new,
 )
@@ -114,3 +115,20 @@ def test_what_cannot_be_looked_at_may_hold_something(tmp_path: Path) -> None:
     # A name longer than any file system takes: also root gets an error for it.
     assert may_hold_something(tmp_path / ("x" * 300))
     assert not may_hold_something(tmp_path / "missing")
+
+
+def test_a_tree_is_opened_down_to_its_last_directory_and_nothing_that_a_link_leads_to(
+    tmp_path: Path,
+) -> None:
+    away, tree = tmp_path / "away", tmp_path / "tree"
+    (tree / "a/b").mkdir(parents=True)
+    (tree / "a/file").write_text("x")
+    away.mkdir()
+    (tree / "link").symlink_to(away)
+    for path in (away, tree / "a/file", tree / "a/b", tree / "a", tree):
+        path.chmod(0)
+    open_tree(tree)
+    open_tree(tmp_path / "missing")
+    modes = [path.lstat().st_mode & 0o777 for path in (tree, tree / "a", tree / "a/b")]
+    assert modes == [0o700] * 3
+    assert [(tree / "a/file").stat().st_mode & 0o777, away.stat().st_mode & 0o777] == [0, 0]

@@ -292,6 +292,26 @@ def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next
     assert not job_directory(desk.place, JOB).outputs(0).exists()
 
 
+@pytest.mark.parametrize("closed", [".", ".scratchflow", "work", "work/outputs", "work/outputs/a"])
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_what_lies_in_directories_that_the_command_closed_is_saved_too(
+    desk: Desk, left: Path, closed: str, is_earlier: bool
+) -> None:
+    """They are ours: the next job opens them, and nobody has to type `chmod`."""
+    (left / "work/outputs/a").mkdir()
+    (left / "work/outputs/a/b").write_text("deep")
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    if is_earlier:
+        later = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+        write_task(desk.place, JOB, later)
+    (left / closed).chmod(0)
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0, desk.context.node if is_earlier else "")
+    assert (saved / "outputs/half").read_text() == "precious"
+    assert (saved / "outputs/a/b").read_text() == "deep"
+    assert not left.exists()
+
+
 @pytest.fixture
 def marked(desk: Desk, left: Path) -> CopyMark:
     """The mark of that copy, as its job writes it."""

@@ -91,6 +91,23 @@ def test_it_runs_in_a_copy_of_the_snapshot_and_leaves_its_outputs(desk: Desk, ou
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
 
 
+@pytest.mark.parametrize("closed", [".", "sub"])
+def test_what_a_command_closed_behind_itself_stays_and_is_saved_by_its_next_run(
+    desk: Desk, closed: str
+) -> None:
+    script = f"mkdir -p sub/outputs; echo made > sub/outputs/x; chmod 0 {closed}"
+    record = submitted(desk, "sh", "-c", script, collect=["sub/outputs"])
+    run(desk)
+    task = task_of(desk)
+    assert task.not_collected == [f"{closed}: Permission denied"]
+    assert task.unsaved_on == [desk.context.node]
+    write_job(desk.place, msgspec.structs.replace(record, command=["true"]))
+    run(desk)
+    saved = job_directory(desk.place, JOB).outputs(0, "run-1") / "sub/outputs/x"
+    assert saved.read_text() == "made\n"
+    assert list((desk.scratch / "jobs").iterdir()) == []
+
+
 def test_what_a_run_that_died_has_left_is_saved_before_the_next(desk: Desk) -> None:
     submitted(desk, "true")
     left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
@@ -321,7 +338,9 @@ def test_a_job_goes_on_also_when_slurms_word_came_before_it_listened(
 ) -> None:
     end_s = time.time() + 60.5
     desk.context = msgspec.structs.replace(desk.context, job_end_s=lambda: end_s)
-    script = "mkdir outputs; trap 'echo made > outputs/x; exit 0' USR1; while :; do sleep 0.05; done"
+    script = (
+        "mkdir outputs; trap 'echo made > outputs/x; exit 0' USR1; while :; do sleep 0.05; done"
+    )
     submitted(desk, "sh", "-c", script, continues=1, signal="USR1@60")
     run(desk)
     assert (task_of(desk).phase, task_of(desk).continued) == ("requeued", 1)
