@@ -31,6 +31,7 @@ from scratchflow.store.jobs.records import (
     write_job,
     write_slurm,
 )
+from scratchflow.store.jobs.saved_rest import with_saved_rests
 from scratchflow.workspace.workspace import expand
 
 if TYPE_CHECKING:
@@ -155,9 +156,23 @@ def _looked(
     place: StoreDirectory, record: JobRecord, queued: Mapping[int, QueuedTask], *, answered: bool
 ) -> Looked:
     damaged: list[int] = []
-    tasks, slurm = read_tasks(place, record.id, damaged), read_slurm(place, record.id)
+    tasks, slurm = _tasks_with_notes(place, record, damaged), read_slurm(place, record.id)
     numbered = _numbered(place, record, tasks, queued)
     return Looked(numbered, tasks, slurm, queued, answered, sorted(damaged))
+
+
+def _tasks_with_notes(
+    place: StoreDirectory, record: JobRecord, damaged: list[int]
+) -> dict[int, TaskRecord]:
+    """The tasks' own records, with what other jobs have saved of them and they have not written down yet."""
+    noted: list[int] = []
+    tasks = read_tasks(place, record.id, damaged, noted)
+    more = {
+        number: with_saved_rests(place, record, tasks[number])
+        for number in noted
+        if number in tasks
+    }
+    return {**tasks, **more}
 
 
 def _tell_damaged(login: LoginHost, place: StoreDirectory, one: Looked) -> None:
@@ -270,7 +285,7 @@ def _read_anew(place: StoreDirectory, one: Looked, slurm: SlurmRecord, now_s: fl
         return one
     forget_listing(job_directory(place, one.record.id).tasks)
     damaged: list[int] = []
-    tasks = read_tasks(place, one.record.id, damaged)
+    tasks = _tasks_with_notes(place, one.record, damaged)
     return msgspec.structs.replace(one, tasks=tasks, damaged=sorted(damaged))
 
 

@@ -28,6 +28,7 @@ _SLURM = "slurm.json"
 _TASKS = "tasks"
 _LOGS = "logs"
 _OUTPUTS = "outputs"
+REST_KIND = "rest"
 _LIMIT_BYTES = 64 << 20
 _PIECE_BYTES = 1 << 20
 
@@ -166,9 +167,15 @@ def read_task(place: StoreDirectory, job: str, number: int) -> TaskRecord | None
 
 
 def read_tasks(
-    place: StoreDirectory, job: str, damaged: list[int] | None = None
+    place: StoreDirectory,
+    job: str,
+    damaged: list[int] | None = None,
+    noted: list[int] | None = None,
 ) -> dict[int, TaskRecord]:
-    """The records of all tasks that have started, by number; what is there and cannot be read is added to `damaged`."""
+    """The records of all tasks that have started, by number; what is there and cannot be read is added to `damaged`.
+
+    The tasks about which others may have left notes (`saved_rest.py`) are added to `noted`.
+    """
     # Plain text for paths: an array has hundreds of these files, and a `Path` takes as long to make as one to read.
     directory = str(job_directory(place, job).path / _TASKS)
     try:
@@ -178,7 +185,11 @@ def read_tasks(
     found: dict[int, TaskRecord] = {}
     for name in names:
         stem, _, kind = name.partition(".")
-        if kind != "json" or not (stem.isascii() and stem.isdigit()):
+        if not (stem.isascii() and stem.isdigit()):
+            continue
+        if kind == REST_KIND and noted is not None:
+            noted.append(int(stem))
+        if kind != "json":
             continue
         record = _read(f"{directory}/{name}", TaskRecord)
         if record is not None and record.task == int(stem):

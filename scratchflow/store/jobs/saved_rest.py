@@ -1,22 +1,24 @@
 """`jobs/<job>/tasks/<n>.rest/`: that another job has saved what an earlier run of a task had left on a node.
 
 While the task runs, its record is its own to write: whoever saves something of it leaves a note, and the task takes
-that over.
+that over. Who reads the record before that adds what the notes say.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.store.directory import FILE_MODE, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.jobs.records import job_directory
+from scratchflow.store.jobs.outputs import outputs_of_tasks
+from scratchflow.store.jobs.records import REST_KIND, job_directory
 
 
 class SavedRest(msgspec.Struct, frozen=True):
@@ -47,6 +49,39 @@ def read_saved_rests(place: StoreDirectory, job: str, task: int) -> dict[Path, S
     return found
 
 
+def with_saved_rests(place: StoreDirectory, record: JobRecord, task: TaskRecord) -> TaskRecord:
+    """The record as the task will write it when it has taken over the notes that lie there for it now."""
+    notes = read_saved_rests(place, record.id, task.task).values()
+    if not notes:
+        return task
+    noted = msgspec.structs.replace(
+        task,
+        left_on=_without(task.left_on, {saved.node for saved in notes}),
+        links_out=_together(task.links_out, notes),
+    )
+    if task.further_nodes:  # those say themselves what they have saved, when they are through
+        return noted
+    found = outputs_of_tasks(place, record, (task.task,))
+    own = job_directory(place, record.id).outputs(task.task)
+    aside = [one for one in found if not one.file.is_relative_to(own)]
+    return msgspec.structs.replace(
+        noted,
+        collected_files=len(found),
+        collected_bytes=sum(one.size_bytes for one in found),
+        earlier_files=len(aside),
+        earlier_bytes=sum(one.size_bytes for one in aside),
+    )
+
+
+def _without(nodes: Iterable[str], saved_on: Collection[str]) -> list[str]:
+    return [node for node in nodes if node not in saved_on]
+
+
+def _together(links: Iterable[str], notes: Iterable[SavedRest]) -> list[str]:
+    more = (line for saved in notes for line in saved.links_out)
+    return [*dict.fromkeys([*links, *more])]
+
+
 def forget_saved_rests(files: Iterable[Path]) -> None:
     """Removes notes that were taken over."""
     for file in files:
@@ -54,4 +89,4 @@ def forget_saved_rests(files: Iterable[Path]) -> None:
 
 
 def _directory(place: StoreDirectory, job: str, task: int) -> Path:
-    return job_directory(place, job).tasks / f"{task}.rest"
+    return job_directory(place, job).tasks / f"{task}.{REST_KIND}"

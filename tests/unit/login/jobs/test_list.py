@@ -16,6 +16,7 @@ from scratchflow.model.requests import ListJobs, OneJob, RerunJob, Submit
 from scratchflow.model.results.jobs import TaskShown
 from scratchflow.store.jobs.over import read_over
 from scratchflow.store.jobs.records import job_directory, write_task
+from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest
 from tests.unit.login.jobs.conftest import Cluster
 
 
@@ -40,6 +41,29 @@ def test_old_ends_are_left_out_and_counted(
     assert {job.name for job in found.jobs} >= {"a"}
     assert (len(found.jobs), found.left_out) == (2, 1)
     assert sorted(jobs(cluster, every=True)) == ["a", "b", "c"]
+
+
+def test_what_another_job_saved_of_an_earlier_run_counts_before_the_task_has_noted_it(
+    cluster: Cluster,
+) -> None:
+    job, place = run(cluster, "a"), cluster.desk.place
+    runs = TaskRecord(
+        task=0, job_id=1, node="n2", phase="running", start="", restarts=1, left_on=["n1", "n3"]
+    )
+    write_task(place, job, runs)
+    saved = job_directory(place, job).outputs(0, "n1")
+    saved.mkdir()
+    (saved / "x").write_text("four")
+    note_saved_rest(place, job, 0, SavedRest("n1", ["outputs/l: a link"]))
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert (task.collected_files, task.collected_bytes, task.earlier_files) == (1, 4, 1)
+    assert task.links_out == ["outputs/l: a link"]
+    ended = msgspec.structs.replace(runs, phase="ended", code=0, collected_files=0)
+    write_task(place, job, ended)
+    (record,) = cluster.fake.jobs.values()
+    record.state = "COMPLETED"
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert (task.collected_files, task.unsaved_on) == (1, ["n3"])
 
 
 def test_what_is_over_for_good_and_not_shown_is_not_read_again(
