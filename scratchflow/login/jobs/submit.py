@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from glob import escape
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -37,7 +36,7 @@ from scratchflow.cluster.slurm.batch.script import (
     holding_option,
     interpreter,
     job_name_in,
-    resources_in,
+    option_of_ours,
     sbatch_lines,
     unusable_option,
     words_of,
@@ -48,6 +47,7 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.limits import require_startable
+from scratchflow.login.jobs.resources import resources_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
@@ -90,9 +90,10 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     lines, command = _command(place, manifest, asked)
     if asked.directory:
         require_directory(place, manifest, asked.directory)
-    _require_usable([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
+    _require_usable(login, asked, lines)
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, lines) for part in parts]
+    _require_one_node_to_go_on(records[0])
     require_startable(login, records[0], lines, asked.given)
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
@@ -207,10 +208,6 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
     if login.profile.scheduler != "slurm":
         raise SchedulerMissing(profile=login.settings.name)
     problem = ""
-    if login.profile.slurm.nodes > 1 and asked.continues:
-        problem = (
-            "`--continue` is for jobs with one node: what others have made could not be put back"
-        )
     for word in asked.sbatch:
         if not word.startswith("-"):
             problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{word}`"
@@ -222,11 +219,24 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 
-def _require_usable(options: list[str]) -> None:
-    """UsageInvalid for an option that makes of the job what its record would not know."""
-    found = unusable_option(options)
+def _require_usable(login: LoginHost, asked: Submit, lines: list[str]) -> None:
+    """UsageInvalid for an option that makes of the job what its record would not know, or that ours would overrule.
+
+    Scripts have lines about their output and name, for when they are submitted by hand: those are overruled.
+    """
+    found = unusable_option([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
+    found = found or option_of_ours(asked.sbatch)
     if found:
-        problem = f"`{found}` cannot be passed on: its tasks, or its end, would be in no record; `--grid`, `--zip` and `--spec` make an array"
+        word, why = found
+        problem = f"`{printable(word)}` cannot be passed on: {why}"
+        raise UsageInvalid(problem=problem, command=_COMMAND)
+
+
+def _require_one_node_to_go_on(record: JobRecord) -> None:
+    if record.continues and record.slurm["nodes"] > 1:
+        problem = (
+            "`--continue` is for jobs with one node: what others have made could not be put back"
+        )
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 
@@ -316,7 +326,7 @@ def _record(
         tags=list(asked.tags),
         collect=_collected(asked),
         git=asked.git,
-        slurm=_with_script(to_plain(login.profile.slurm), lines, asked.given),
+        slurm=resources_of(login.profile.slurm, asked, words_of(lines)),
         sbatch=list(asked.sbatch),
         max_parallel=asked.max_parallel,
         continues=asked.continues,
@@ -344,18 +354,6 @@ def program_name(script: str, command: Sequence[str]) -> str:
             # `-W error`, `-o pipefail`: the value of an option is no file.
             return Path(word).name if "." in word or "/" in word else first
     return first
-
-
-def _with_script(table: dict[str, Any], lines: list[str], given: Sequence[str]) -> dict[str, Any]:
-    """The profile's resources without those that the script asks for itself; what was typed wins over both."""
-    own = {key: value for key, value in resources_in(words_of(lines)).items() if key not in given}
-    nothing = {"nodes": 1, "ntasks": 1, "gpus": 0, "cpus_per_task": None}
-    for key, value in own.items():
-        # How many nodes and tasks there are is known to the job, too.
-        least = value.partition("-")[0]
-        is_count = key in {"nodes", "ntasks"} and least.isdecimal()
-        table[key] = int(least) if is_count else nothing.get(key, "")
-    return table
 
 
 def _collected(asked: Submit) -> list[str]:

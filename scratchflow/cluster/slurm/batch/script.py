@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 MARK = "#SBATCH"
-# An array of its own, a call that lasts as long as the job, and one that makes no job.
-_UNUSABLE = {"array", "wait", "test-only"}
-_UNUSABLE_SHORT = {"-a", "-W"}
+# Options that make no job, or another one than its record says: why they cannot be passed on.
+_UNUSABLE = {
+    "array": "its tasks would be in no record; `--grid`, `--zip` and `--spec` make an array",
+    "wait": "`submit` would last as long as the job; `scratchflow logs -f JOB` waits for its end",
+    "test-only": "it makes no job; `scratchflow submit --dry-run` shows what would be submitted",
+    "version": "it makes no job; `sbatch --version` on the login host tells Slurm's",
+    "help": "it makes no job; `sbatch --help` on the login host shows all options",
+    "usage": "it makes no job; `sbatch --usage` on the login host shows all options",
+}
+_UNUSABLE_SHORT = {"-a": "array", "-W": "wait", "-V": "version", "-h": "help"}
+_PRINTED = "what it prints goes into its record, where `scratchflow logs` finds it"
+# Options that every job gets from us: who would type them, and what does the same.
+_OURS = {
+    "job-name": "`--name NAME` names the job",
+    "output": _PRINTED,
+    "error": _PRINTED,
+    "open-mode": _PRINTED,
+    "signal": "`--signal SIG@S` does that",
+    "export": "the profile's `[environment]` says what the job gets",
+    "chdir": "`--cwd DIR` does that",
+}
+_OURS_SHORT = {"-J": "job-name", "-o": "output", "-e": "error", "-D": "chdir"}
+_SHORTEST = 2
 _RESOURCES = {
     "--partition": "partition",
     "-p": "partition",
@@ -72,17 +92,31 @@ def job_name_in(lines: Sequence[str]) -> str:
     return ""
 
 
-def unusable_option(words: Sequence[str]) -> str:
-    """The first option that would make of the job what its record does not know; empty when there is none."""
+def unusable_option(words: Sequence[str]) -> tuple[str, str] | None:
+    """The first option that would make no job, or one that its record does not know, and why it cannot be passed on."""
+    return _first_of(words, _UNUSABLE, _UNUSABLE_SHORT)
+
+
+def option_of_ours(words: Sequence[str]) -> tuple[str, str] | None:
+    """The first option that every job gets from us, so that this one would have no effect, and what to do instead."""
+    return _first_of(words, _OURS, _OURS_SHORT)
+
+
+def _first_of(
+    words: Sequence[str], reasons: Mapping[str, str], short: Mapping[str, str]
+) -> tuple[str, str] | None:
     for word in words:
-        if word.startswith("--"):
-            # `sbatch` also takes the beginning of a name.
-            name = word[2:].partition("=")[0]
-            if name in _UNUSABLE or (len(name) > 1 and "array".startswith(name)):
-                return word
-        elif word[:2] in _UNUSABLE_SHORT:
-            return word
-    return ""
+        name = _full_name(word, reasons) if word.startswith("--") else short.get(word[:2], "")
+        if name:
+            return word, reasons[name]
+    return None
+
+
+def _full_name(word: str, names: Iterable[str]) -> str:
+    """Which of these long options it is: `sbatch` also takes the beginning of a name."""
+    given = word[2:].partition("=")[0]
+    is_enough = len(given) >= _SHORTEST
+    return next((name for name in names if is_enough and name.startswith(given)), "")
 
 
 def holding_option(words: Sequence[str]) -> str:

@@ -211,6 +211,23 @@ def test_an_array_of_ones_own_is_refused(cluster: Cluster) -> None:
     assert list(job_ids(cluster.desk.place)) == []
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--test-only", "makes no job.*--dry-run"),
+        ("--job-name=x", "`--name NAME` names the job"),
+        ("--output=x", "`scratchflow logs` finds it"),
+    ],
+)
+def test_an_option_without_effect_or_without_a_job_is_refused_in_words(
+    cluster: Cluster, option: str, words: str
+) -> None:
+    with pytest.raises(UsageInvalid, match=f"`{option}` cannot be passed on: .*{words}"):
+        submit(cluster.login, msgspec.structs.replace(CMD, sbatch=(option,)))
+    assert asked_of_slurm(cluster) == []
+    submit(cluster.login, Submit(script="job.sh"))  # its own lines about that are overruled
+
+
 def test_a_job_may_have_several_nodes_unless_it_goes_on(cluster: Cluster) -> None:
     options = msgspec.structs.replace(cluster.profile.slurm, nodes=2)
     profile = msgspec.structs.replace(cluster.profile, slurm=options)
@@ -218,6 +235,13 @@ def test_a_job_may_have_several_nodes_unless_it_goes_on(cluster: Cluster) -> Non
     assert "--nodes=2" in submit(cluster.login, CMD).command
     with pytest.raises(UsageInvalid, match="jobs with one node"):
         submit(cluster.login, msgspec.structs.replace(CMD, continues=1))
+
+
+def test_several_nodes_by_an_option_of_sbatch_are_known_as_such(cluster: Cluster) -> None:
+    asked = msgspec.structs.replace(CMD, sbatch=("--nodes=2",))
+    assert {"--nodes=2", "--ntasks=2"} <= set(submit(cluster.login, asked).command)
+    with pytest.raises(UsageInvalid, match="jobs with one node"):
+        submit(cluster.login, msgspec.structs.replace(asked, continues=1))
 
 
 def test_a_scripts_own_resources_win_over_the_profile_and_flags_over_both(cluster: Cluster) -> None:

@@ -12,6 +12,7 @@ from scratchflow.cluster.slurm.batch.script import (
     holding_option,
     interpreter,
     job_name_in,
+    option_of_ours,
     resources_in,
     sbatch_lines,
     unusable_option,
@@ -75,10 +76,43 @@ def test_options_that_no_record_would_know_are_found(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["-A account", "--account=a", "--mem=4G", "--wait-all-nodes=1", ""]
+    ("option", "words"),
+    [
+        ("--arr=1", "make an array"),
+        ("-W", "`scratchflow logs -f JOB`"),
+        ("--test-only", "`scratchflow submit --dry-run`"),
+        ("--version", "makes no job"),
+        ("-V", "makes no job"),
+        ("--help", "makes no job"),
+    ],
+)
+def test_each_of_them_has_its_own_reason(option: str, words: str) -> None:
+    word, why = unusable_option(["--mem=1", option]) or ("", "")
+    assert word == option
+    assert words in why
+
+
+@pytest.mark.parametrize("option", ["--output=x", "-ox", "-J", "--job=x", "--signal=B:INT", "-D/"])
+def test_options_that_ours_overrule_are_found(option: str) -> None:
+    assert option_of_ours(["--mem=1", option])
+    assert unusable_option([option]) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-A account",
+        "--account=a",
+        "--mem=4G",
+        "--wait-all-nodes=1",
+        "--exclude=n1",
+        "--export-file=x",
+        "",
+    ],
 )
 def test_other_options_are_passed_on(line: str) -> None:
-    assert unusable_option(words_of([f"#SBATCH {line}"])) == ""
+    words = words_of([f"#SBATCH {line}"])
+    assert (unusable_option(words), option_of_ours(words)) == (None, None)
 
 
 def test_a_signal_that_comes_before_anybody_listens_ends_nothing(tmp_path: Path) -> None:

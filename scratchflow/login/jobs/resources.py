@@ -1,0 +1,33 @@
+"""What a job asks of Slurm, as its record says it: the profile's `[slurm]`, a script's own lines, and `--sbatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from scratchflow.cluster.slurm.batch.script import resources_in
+from scratchflow.model.profile import SlurmOptions, to_plain
+from scratchflow.model.requests import Submit
+
+_COUNTS = ("nodes", "ntasks")
+_NOTHING: Mapping[str, Any] = {"nodes": 1, "ntasks": 1, "gpus": 0, "cpus_per_task": None}
+
+
+def resources_of(options: SlurmOptions, asked: Submit, script: Sequence[str]) -> dict[str, Any]:
+    """The table for the record; `script` are the options in its `#SBATCH` lines.
+
+    What the script asks for is left to its lines, unless it was typed, too. What `--sbatch` asks for comes after all of this
+    and wins; but how many nodes and tasks there are has to be known here, because Slurm gives no more nodes than tasks.
+    """
+    table = to_plain(options)
+    own = [key for key in resources_in(script) if key not in asked.given]
+    table |= {key: _NOTHING.get(key, "") for key in own}
+    return table | _counts(script, own) | _counts([*options.extra, *asked.sbatch], _COUNTS)
+
+
+def _counts(words: Sequence[str], keys: Collection[str]) -> dict[str, int]:
+    """How many nodes and tasks these options ask for at least: 2 of `--nodes=2-4`."""
+    least = {key: value.partition("-")[0] for key, value in resources_in(words).items()}
+    return {
+        key: int(least[key]) for key in _COUNTS if key in keys and least.get(key, "").isdecimal()
+    }
