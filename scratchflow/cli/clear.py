@@ -99,10 +99,12 @@ def _what_stays(cleared: Cleared) -> Iterator[str]:
         yield printable(
             f"profile `{one.profile}` still {does}, job {one.job_id}; {command} ends that"
         )
-    if cleared.submitted:
-        numbers = [one.job_id for one in cleared.submitted]
-        go = "goes on" if len(numbers) == 1 else "go on"
-        yield f"submitted {_jobs(numbers)} {go}; `scratchflow jobs` lists them"
+    if numbers := [one.job_id for one in cleared.submitted if one.is_listed]:
+        go, them = ("goes on", "it") if len(numbers) == 1 else ("go on", "them")
+        yield f"submitted {_jobs(numbers)} {go}; `scratchflow jobs` lists {them}"
+    if numbers := [one.job_id for one in cleared.submitted if not one.is_listed]:
+        go, them = ("goes on", "it") if len(numbers) == 1 else ("go on", "them")
+        yield f"{_jobs(numbers)}, submitted with another profile, {go}; `scratchflow -p PROFILE jobs` lists {them}"
 
 
 def _withdrawn(cleared: Cleared) -> str:

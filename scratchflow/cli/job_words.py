@@ -182,7 +182,7 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             {printable(pairs)}"
     if one.collected_files:
         size = format_size(one.collected_bytes)
-        earlier = f", {one.earlier_files} of them by earlier runs" if one.earlier_files else ""
+        earlier = f", {one.earlier_files:,} of them by earlier runs" if one.earlier_files else ""
         yield f"             collected {counted(one.collected_files, 'file')} ({size}){earlier}"
     for line in one.not_collected[:_LISTED]:
         yield f"             NOT collected: {_within(printable(line))}"

@@ -10,8 +10,10 @@ from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.disk.durable import is_there
 from scratchflow.login.detached_runs import detached_runs
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.look import store_of
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.requests import OpenJobs
 from scratchflow.model.results.status import (
@@ -21,6 +23,7 @@ from scratchflow.model.results.status import (
     SubmittedOpen,
 )
 from scratchflow.model.times import iso_time
+from scratchflow.store.jobs.records import job_directory
 from scratchflow.workspace.current_job import noted_job, worked_in
 
 # The profile's own, and the open ones of other profiles.
@@ -47,11 +50,22 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
 def _submitted(login: LoginHost) -> list[SubmittedOpen]:
     """The user's submitted jobs that have not ended, oldest first; an array is one job."""
     waits: dict[int, bool] = {}
+    jobs: dict[int, str] = {}
     for task in queued_tasks(login.slurm):
         state, _ = state_of(task.state)
         if state != "ended":
             waits[task.number] = waits.get(task.number, True) and state == "pending"
-    return [SubmittedOpen(job_id=number, waits=waits[number]) for number in sorted(waits)]
+            jobs[task.number] = task.job
+    return [
+        SubmittedOpen(job_id=number, waits=waits[number], is_listed=_is_listed(login, jobs[number]))
+        for number in sorted(waits)
+    ]
+
+
+def _is_listed(login: LoginHost, job: str) -> bool:
+    """Whether the profile's store has a record of it. Of a store that is away, nobody knows."""
+    place = store_of(login)
+    return not place.directory.is_dir() or is_there(job_directory(place, job).path)
 
 
 def meant_of(login: LoginHost, jobs: list[Allocation]) -> Allocation | None:

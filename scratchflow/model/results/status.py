@@ -261,6 +261,8 @@ class SubmittedOpen(msgspec.Struct, frozen=True, kw_only=True):
     job_id: int
     waits: bool
     """None of its tasks has started."""
+    is_listed: bool = True
+    """Whether `jobs` of this profile lists it; another one submitted it otherwise."""
 
 
 class JobsShown(Result, frozen=True):

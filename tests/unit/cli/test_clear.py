@@ -48,6 +48,16 @@ def test_what_else_of_the_users_stays_on_the_cluster_is_named() -> None:
     ]
 
 
+def test_submitted_jobs_of_other_profiles_are_told_as_such() -> None:
+    mine = SubmittedOpen(job_id=29, waits=False)
+    others = [SubmittedOpen(job_id=job, waits=False, is_listed=False) for job in (31, 32)]
+    cleared = Cleared(job_id=7, snapshot=None, released=True, submitted=[mine, *others])
+    assert list(_shown(cleared))[-2:] == [
+        "submitted job 29 goes on; `scratchflow jobs` lists it",
+        "jobs 31, 32, submitted with another profile, go on; `scratchflow -p PROFILE jobs` lists them",
+    ]
+
+
 def test_a_job_that_only_waited_is_told_as_withdrawn() -> None:
     waited = Cleared(job_id=19, snapshot=None, released=True, job_ids=[19], withdrawn=[19])
     assert list(_shown(waited)) == ["withdrawn from the queue: job 19"]

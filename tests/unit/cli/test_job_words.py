@@ -273,10 +273,12 @@ def test_the_way_to_run_what_failed_with_mended_code_is_told() -> None:
 
 
 def test_files_that_earlier_runs_made_are_told_apart() -> None:
-    task = msgspec.structs.replace(TASK, collected_files=3, collected_bytes=5, earlier_files=2)
+    task = msgspec.structs.replace(
+        TASK, collected_files=3000, collected_bytes=5, earlier_files=2502
+    )
     text = "\n".join(details(msgspec.structs.replace(ONE, tasks=[task]), None))
-    assert "collected 3 files (5 B), 2 of them by earlier runs" in text
-    assert "outputs    3 files (5 B)" in text
+    assert "collected 3,000 files (5 B), 2,502 of them by earlier runs" in text
+    assert "outputs    3,000 files (5 B)" in text
 
 
 def test_a_long_value_goes_on_beneath_itself_not_beneath_its_label() -> None:

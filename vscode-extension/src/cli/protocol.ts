@@ -1782,6 +1782,7 @@ export interface Submitted {
 export interface SubmittedOpen {
   job_id: number;
   waits: boolean;
+  is_listed?: boolean;
 }
 
 /** Last line when it worked. */

@@ -9,6 +9,7 @@ from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.look import store_of
 from scratchflow.login.status.jobs import (
     allocation_shown,
     elsewhere_shown,
@@ -19,8 +20,10 @@ from scratchflow.login.status.jobs import (
 )
 from scratchflow.model.allocation import Allocation, AllocationState
 from scratchflow.model.requests import OpenJobs
+from scratchflow.store.jobs.records import make_job_directory
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.login.status.test_status import Login
+from tests.unit.store.jobs.test_records import record
 
 
 def job(number: int, state: AllocationState, end_time: int | None = None) -> Allocation:
@@ -101,6 +104,23 @@ def test_with_every_profile_submitted_jobs_that_wait_or_run_are_told_too(
     )
     plain = open_jobs(login, OpenJobs())
     assert (plain.elsewhere, plain.submitted) == ([], [])
+
+
+def test_which_submitted_jobs_are_of_another_profile_is_told(
+    held: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeSlurm()
+    monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
+    login = LoginHost(held.settings, held.environment, lambda _: None)
+    mine = fake.add("train:20261115T093000Z-3f2a9c")
+    other = fake.add("train:20261115T093001Z-3f2a9d")
+    place = store_of(login)
+    make_job_directory(place, record("20261115T093000Z-3f2a9c"))
+    shown = open_jobs(login, OpenJobs(others_too=True)).submitted
+    assert [(one.job_id, one.is_listed) for one in shown] == [(mine, True), (other, False)]
+    place.directory.rename(place.directory.with_name("away"))
+    shown = open_jobs(login, OpenJobs(others_too=True)).submitted
+    assert [one.is_listed for one in shown] == [True, True]
 
 
 def test_what_other_profiles_hold_is_seen_with_one_question(
