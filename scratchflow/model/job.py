@@ -119,6 +119,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     saved_on: list[str] = []
     # The record was gone from the store, and is the one that lay in the copy on the node: it knows nothing of the end.
     put_back: bool = False
+    # When the store was first found full while the command ran: what it printed from then on may be missing.
+    full_since: str = ""
     # What other jobs had left on the node and was given up by `jobs prune --outputs`: this run has removed it.
     removed: list[str] = []
 

@@ -56,7 +56,7 @@ def _why(
 def _without_an_end(own: TaskRecord, logs: str) -> str:
     if own.put_back:
         return f"how it ended is not known: its record was gone from the store, and was put back from its copy on `{own.node}`"
-    return f"it could write no word of its end, as when the store is away on `{own.node}`; {logs} shows what it printed"
+    return f"it could write no word of its end, as when the store is full, or away on `{own.node}`; {logs} shows what it printed"
 
 
 _OTHERS = {

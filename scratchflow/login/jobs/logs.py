@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import Counter
 
 import msgspec
@@ -17,21 +18,25 @@ from scratchflow.login.jobs.ends import has_not_begun, name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import waits_for
 from scratchflow.login.jobs.look import Looked, has_failed, is_end, look_at, store_of
+from scratchflow.model.ages import age
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.allocation import AllocationEnded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobNotReady
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Data, Event
 from scratchflow.model.job import JobRecord, SlurmTask
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import ReadLogs, TailLogs
 from scratchflow.model.results.jobs import LogsShown
+from scratchflow.model.times import epoch
 from scratchflow.node.job.tail import Reader
 from scratchflow.node.progress import Notifier
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node
 from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import job_directory, read_task
 
@@ -196,6 +201,7 @@ class _Reading:
             if not is_end(state):
                 state = _ended_state(code, own.ended_by if own else "")
         self._from_storage()
+        self._tell_cut()
         if ended and code is None:
             self._tell_why(state, said)
         if ended:
@@ -208,6 +214,23 @@ class _Reading:
             followed=self._asked.follow,
         )
 
+    def _tell_cut(self) -> None:
+        """That what it printed may end too early: the store was full, as its task saw it, or is so now."""
+        own = read_task(self._place, self._record.id, self._task)
+        if own is None:
+            return
+        name = name_of(self._record, self._task)
+        if own.full_since:
+            when = age(max(0.0, time.time() - (epoch(own.full_since) or 0)))
+            message = f"the store was full {when}, while it ran: what it printed from then on may be missing"
+            self._login.caution("job.output_cut", f"job {name}: {message}")
+        elif own.phase != "ended" and isinstance(failure := self._write_failure(), NoSpace):
+            message = f"{failure}; what it prints is not written while that is so"
+            self._login.caution("job.output_cut", f"job {name}: {message}")
+
+    def _write_failure(self) -> ScratchflowError | None:
+        return write_failure(job_directory(self._place, self._record.id).logs)
+
     def _tell_why(self, state: str, said: SlurmTask | None) -> None:
         """Of a command that did not run, or has no exit code, what it printed tells nothing of its end."""
         own = read_task(self._place, self._record.id, self._task)
@@ -216,7 +239,8 @@ class _Reading:
         words = why(self._record, self._task, state, own, said, is_damaged=is_damaged)
         # Without Slurm's word, the record of its beginning may be on its way to this host.
         not_begun = said is not None and not is_damaged and has_not_begun(own)
-        if words and (state != "FAILED" or not_begun or (own is not None and own.error)):
+        has_no_end = own is not None and (bool(own.error) or own.phase != "ended")
+        if words and (state != "FAILED" or not_begun or has_no_end):
             self.say_once(f"job {name_of(self._record, self._task)}: {words}")
 
     def _tell_rest(self, said: SlurmTask | None) -> None:

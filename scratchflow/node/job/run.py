@@ -17,6 +17,7 @@ from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import FurtherEnded, JobRan
@@ -54,6 +55,7 @@ from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
+from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.jobs.given_up import GivenUp
 from scratchflow.store.jobs.outputs import keep_aside, outputs_of_tasks
@@ -198,6 +200,7 @@ class _Task:
                     every_s,
                     before_limit(self._record, self._said.continued, self._here.job_end_s),
                 )
+                self._note_full_store()
                 # Saving may take longer than the job has left; a store that takes no word may still take files.
                 with suppress(ScratchflowError, OSError):
                     self._tell(code=code)
@@ -371,8 +374,16 @@ class _Task:
 
     def _try_to_save(self, collector: Collector) -> None:
         """While the command runs: a store that is full or away now is no reason to end it."""
+        self._note_full_store()
         with suppress(ScratchflowError, OSError):
             self._collect(collector)
+
+    def _note_full_store(self) -> None:
+        """What the command prints goes to the store as well, and nobody tells when that takes no more."""
+        if not self._said.full_since:
+            failure = write_failure(job_directory(self._place, self._record.id).logs)
+            if isinstance(failure, NoSpace):
+                self._said = msgspec.structs.replace(self._said, full_since=self._now())
 
     def _collect(self, collector: Collector, *, is_last: bool = False) -> None:
         found = collector.collect(is_last=is_last)

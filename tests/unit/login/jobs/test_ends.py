@@ -57,7 +57,9 @@ def test_the_end_is_told(state: str, more: dict[str, object], words: str) -> Non
 def test_one_that_could_not_write_down_its_end_is_told_as_that() -> None:
     own = msgspec.structs.replace(OWN, code=None, phase="running")
     words = why(RECORD, 0, "FAILED", own, said("FAILED", code=24))
-    assert words.startswith("it could write no word of its end, as when the store is away on `n1`")
+    assert words.startswith(
+        "it could write no word of its end, as when the store is full, or away on `n1`"
+    )
 
 
 def test_a_command_that_was_not_run_says_why() -> None:

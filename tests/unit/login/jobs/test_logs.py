@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
@@ -12,10 +13,12 @@ from scratchflow.login.jobs.logs import read_logs
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.allocation import AllocationEnded, NodeSilent
 from scratchflow.model.errors.jobs import JobNotReady
-from scratchflow.model.events import Data, Log
+from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.events import Data, Log, Warned
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ReadLogs, Submit
 from scratchflow.model.results.jobs import Submitted
+from scratchflow.model.times import iso_time
 from scratchflow.store.jobs.records import job_directory, write_task
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -140,6 +143,44 @@ def test_a_job_that_was_queued_again_is_followed_into_its_next_run(
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (printed(cluster), len(asked)) == (b"one\ntwo\n", 2)
     assert done.state == "COMPLETED"
+
+
+def cautions(cluster: Cluster) -> list[str]:
+    return [
+        event.message
+        for event in cluster.said
+        if isinstance(event, Warned) and event.code == "job.output_cut"
+    ]
+
+
+def test_that_the_store_was_full_while_it_ran_is_told(cluster: Cluster, job: Submitted) -> None:
+    cluster.fake.jobs[job.number or 0].state = "COMPLETED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=0)
+    write_task(cluster.desk.place, job.job, own)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    assert cautions(cluster) == []
+    cut = msgspec.structs.replace(own, full_since=iso_time(time.time() - 600) or "")
+    write_task(cluster.desk.place, job.job, cut)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    (said,) = cautions(cluster)
+    assert said.startswith(f"job {job.number}: the store was full 10 min ago, while")
+
+
+def test_that_the_store_is_full_now_is_told_of_a_job_that_could_not_write_its_end(
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="running", start="")
+    write_task(cluster.desk.place, job.job, own)
+    full = NoSpace(path="/fsx/x", reason="No space left on device")
+    monkeypatch.setattr(module, "write_failure", lambda _: full)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    (said,) = cautions(cluster)
+    assert "no space left at `/fsx/x`" in said
+    remarks = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert any(
+        "could write no word of its end, as when the store is full" in one for one in remarks
+    )
 
 
 def test_only_errors(cluster: Cluster, job: Submitted) -> None:

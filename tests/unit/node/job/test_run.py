@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
@@ -391,6 +392,18 @@ def test_one_that_should_go_on_and_cannot_has_failed_and_says_why(
     assert ("it is disabled" if how == "refused" else "outputs/n") in task.not_continued
     left = desk.scratch / f"jobs/{JOB}-0/work/outputs/n"
     assert left.exists() is (how == "unsaved")
+
+
+def test_that_the_store_was_full_while_the_command_printed_is_in_the_record(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted(desk, "true")
+    run(desk)
+    assert task_of(desk).full_since == ""
+    full = NoSpace(path=desk.place.directory, reason="Disk quota exceeded")
+    monkeypatch.setattr(module, "write_failure", lambda _: full)
+    run(desk)
+    assert (task_of(desk).phase, bool(task_of(desk).full_since)) == ("ended", True)
 
 
 @pytest.mark.parametrize("closed", ["outputs", "tasks"])
