@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from scratchflow.cli import snapshot_words as words
+from scratchflow.cli import transfer_words
 from scratchflow.cli.call import Call
 from scratchflow.cli.every_profile import refuse_with_all, speaking_for, unanswered_lines
 from scratchflow.cli.naming import NAMED, zone_for
@@ -323,7 +324,7 @@ def export(
     request = requests.Export(
         file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
     )
-    return at_workspace(caller(context), "snapshots export", request, words.exported)
+    return at_workspace(caller(context), "snapshots export", request, transfer_words.exported)
 
 
 def _export_here(
@@ -342,7 +343,7 @@ def _export_here(
 
         return export_here(who, request, file, emit)
 
-    return Call("snapshots export", run, words.exported)
+    return Call("snapshots export", run, transfer_words.exported)
 
 
 @app.command("copy", cls=VerbCommand)
@@ -377,7 +378,7 @@ def copy(
 
         return copy_snapshots(who, request, to, emit, dry_run=dry_run)
 
-    return Call("snapshots copy", run, words.copied)
+    return Call("snapshots copy", run, transfer_words.copied)
 
 
 @app.command("mirror", cls=VerbCommand)
@@ -392,7 +393,10 @@ def mirror(
     the rest. Snapshots that are pruned here stay there.
     """
     return at_workspace(
-        caller(context), "snapshots mirror", requests.DryRun(dry_run=dry_run), words.mirrored
+        caller(context),
+        "snapshots mirror",
+        requests.DryRun(dry_run=dry_run),
+        transfer_words.mirrored,
     )
 
 
@@ -432,7 +436,7 @@ def import_file(
         problem = "`import` takes one FILE, or `--from-mirror` with snapshots or `--all`"
         raise UsageInvalid(problem=problem, command=context.command_path)
     request = requests.Import(file=(files or [""])[0], dry_run=dry_run)
-    return at_workspace(caller(context), "snapshots import", request, words.imported)
+    return at_workspace(caller(context), "snapshots import", request, transfer_words.imported)
 
 
 def _import_from_mirror(
@@ -447,4 +451,4 @@ def _import_from_mirror(
     )
     # By its own name, because `snapshots import` of a file hands back something else.
     op = "snapshots import from-mirror"
-    return at_workspace(caller(context), op, request, words.fetched, do="snapshots fetch")
+    return at_workspace(caller(context), op, request, transfer_words.fetched, do="snapshots fetch")

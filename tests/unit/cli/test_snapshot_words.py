@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cli import snapshot_words
-from scratchflow.cli.snapshot_words import diffed, exported, listed, listed_in_full, marked
+from scratchflow.cli.snapshot_words import diffed, listed, listed_in_full, marked
 from scratchflow.model.results.snapshots import (
     PathChange,
     SnapshotRow,
@@ -13,7 +13,6 @@ from scratchflow.model.results.snapshots import (
     SnapshotsListed,
     SnapshotsMarked,
 )
-from scratchflow.model.results.transfer import SnapshotExported
 
 FIRST, SECOND = "20261115T195140Z-570643", "20261116T195140Z-abcdef"
 
@@ -52,12 +51,6 @@ def test_a_mark_is_told_with_what_it_changes(kept: bool, dry_run: bool, said: li
     lines = list(marked(done))
     assert len(lines) == len(said)
     assert all(words in line for line, words in zip(lines, said, strict=True))
-
-
-def test_a_file_is_named_with_the_machine_that_it_is_on() -> None:
-    done = SnapshotExported(snapshot=FIRST, path="/x\n.tar.lz4", bytes=1, host="node-9")
-    (line,) = exported(done)
-    assert line.startswith("wrote `/x\\n.tar.lz4` on `node-9` (")
 
 
 def _listed(*, fork: bool) -> SnapshotsListed:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.cli.snapshot_words import fetched
+from scratchflow.cli.transfer_words import fetched
 from scratchflow.model.errors.snapshots import (
     DamagedOnMirror,
     LatestUnreadable,

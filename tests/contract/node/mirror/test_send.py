@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.cli.snapshot_words import mirrored
+from scratchflow.cli.transfer_words import mirrored
 from scratchflow.model.ages import named
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import (

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.cli.snapshot_words import copied
+from scratchflow.cli.transfer_words import copied
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.transfer import copy as module

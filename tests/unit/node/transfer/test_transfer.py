@@ -21,7 +21,7 @@ from scratchflow.archive.format.index_codec import dump_index
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
-from scratchflow.cli import snapshot_words as words
+from scratchflow.cli import transfer_words as words
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 from scratchflow.node.history import verify_snapshots
