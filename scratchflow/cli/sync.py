@@ -21,7 +21,7 @@ from scratchflow.model.units import Duration
 
 if TYPE_CHECKING:
     from scratchflow.cluster.unison.words import Change
-    from scratchflow.flows.sync.pair import Person, Winner
+    from scratchflow.flows.sync.conversation import Person, Winner
 
 _MORE = "scratchflow.sync.more"
 # The first is what Enter means.
@@ -170,7 +170,7 @@ def _seconds(text: str, command: str) -> float:
 
 def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
     """Who answers: about deletions whoever sits at a terminal, about conflicts only when asked for."""
-    from scratchflow.flows.sync.pair import Person
+    from scratchflow.flows.sync.conversation import Person
 
     if interactive and not asker.can_ask:
         raise Declined(what="the conflicts", by_hand="`--prefer` decides without a question")

@@ -22,8 +22,9 @@ from scratchflow.cluster.unison.version import read_version, work_together
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import load_settings, sync_options
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.sync.conversation import Pair, Person
 from scratchflow.flows.sync.last import keep_last, last_pairs
-from scratchflow.flows.sync.pair import Pair, Person, sync_pair
+from scratchflow.flows.sync.pair import sync_pair
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.sync import (

@@ -11,12 +11,15 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.unison.command import Homes, Rules
-from scratchflow.flows.sync.pair import Pair, Person, sync_pair
+from scratchflow.flows.sync.conversation import Pair, Person
+from scratchflow.flows.sync.pair import sync_pair
 from scratchflow.login.homes import count_in
 from scratchflow.model.events import Event
 from scratchflow.model.requests import SyncCount
 from scratchflow.model.results.sync import FilesCounted, SyncedPair
 from scratchflow.reach.sync.relay import Relay, Side
+
+MANY = {f"p/d{number % 10}/f{number}": f"{number}\n" for number in range(200)}
 
 
 class TwoHomes:
@@ -89,6 +92,13 @@ class TwoHomes:
 @pytest.fixture
 def homes(tmp_path: Path) -> TwoHomes:
     return TwoHomes(tmp_path)
+
+
+@pytest.fixture
+def equal(homes: TwoHomes) -> TwoHomes:
+    written(homes.uni, MANY)
+    homes.sync()
+    return homes
 
 
 def written(directory: Path, files: dict[str, str]) -> None:

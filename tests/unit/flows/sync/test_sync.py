@@ -11,7 +11,7 @@ import pytest
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, Cluster
 from scratchflow.flows.sync import sync as module
-from scratchflow.flows.sync.pair import Pair, Person
+from scratchflow.flows.sync.conversation import Pair, Person
 from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, recalled, sync
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ConfigNoProfile
