@@ -60,10 +60,12 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
     ]
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
         yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
-    yield from _what_a_fork_is(listed)
+    yield from _what_marks_mean(listed)
 
 
-def _what_a_fork_is(listed: SnapshotsListed) -> Iterator[str]:
+def _what_marks_mean(listed: SnapshotsListed) -> Iterator[str]:
+    if any(one.damaged for one in listed.snapshots):
+        yield "DAMAGED: not all of it can be restored; `scratchflow snapshots show ID` says what was found"
     if any(one.fork or "fork" in one.stays for one in listed.snapshots):
         yield "[fork]: work that went another way; `latest` never means it, `scratchflow restore ID` brings it"
 
@@ -108,7 +110,7 @@ def listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
         else:
             yield fixed
             yield from broken(f"    {details}", width, "    ")
-    yield from _what_a_fork_is(listed)
+    yield from _what_marks_mean(listed)
 
 
 def _details(one: SnapshotRow) -> list[str]:

@@ -44,7 +44,7 @@ from scratchflow.node.restore.holders import (
 )
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
-from scratchflow.store.checks.verified import Verification, record_verified
+from scratchflow.store.checks.verified import Verification, known_problems, record_verified
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
@@ -53,24 +53,27 @@ from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
 
 def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
-    """Every snapshot, oldest first; what cannot be read is a warning."""
+    """Every snapshot, oldest first; what cannot be read is a warning. No archive is read."""
     catalogue = warned_catalogue(context, notify)
+    problems = _problems(context, catalogue)
     forks = forks_of(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
             msgspec.structs.replace(
-                _row(
-                    one,
-                    catalogue.damaged.get(one.id),
-                    fork=one.id in forks,
-                ),
+                _row(one, problems.get(one.id), fork=one.id in forks),
                 stays=stays.get(one.id, []),
             )
             for one in catalogue.snapshots
         ],
         now=iso_time(context.now().timestamp()),
     )
+
+
+def _problems(context: NodeContext, catalogue: Catalogue) -> dict[str, str]:
+    """What is known to be wrong with snapshots: archives that are not there, and what was found when they were read last."""
+    place = find_place(context.store, context.workspace.name)
+    return {**known_problems(place, catalogue.snapshots), **catalogue.damaged}
 
 
 def forks_of(context: NodeContext, catalogue: Catalogue) -> set[str]:
@@ -116,9 +119,8 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
     if asked.path is not None:
         index = open_index(place.archive(manifest.id))
         entries = _entries_at(context, index, asked.path, manifest)
-    return SnapshotShown(
-        manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
-    )
+    damaged = _problems(context, catalogue).get(manifest.id)
+    return SnapshotShown(manifest=manifest, damaged=damaged, entries=entries)
 
 
 def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> SnapshotsDiffed:

@@ -22,6 +22,7 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool
     message: str
     damaged: str | None
+    """What is known to be wrong with it: an archive is not there, or a check or a copy found damage. Null when nothing is."""
     fork: bool = False
     """Work that went another way than the newest snapshot, or is `beside`."""
     beside: bool = False

@@ -62,21 +62,29 @@ def read_verified(place: StoreDirectory) -> dict[str, Verification]:
 
 
 def known_damaged(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
-    """Those of these snapshots that are known to be damaged.
+    """Those of these snapshots that are known to be damaged."""
+    return frozenset(known_problems(place, snapshots))
+
+
+def known_problems(place: StoreDirectory, snapshots: Iterable[Manifest]) -> dict[str, str]:
+    """What was found of those of these snapshots that are known to be damaged, by id.
 
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
     sound at the same time or later.
     """
     known = read_verified(place)
-    bad = {one.snapshot: one.time for one in known.values() if one.problem}
-    return frozenset(one.id for one in snapshots if _is_damaged(one, known.get(one.id), bad))
+    bad = {one.snapshot: one for one in known.values() if one.problem}
+    problems = {one.id: _problem(one, known.get(one.id), bad) for one in snapshots}
+    return {snapshot: problem for snapshot, problem in problems.items() if problem}
 
 
-def _is_damaged(manifest: Manifest, own: Verification | None, bad: Mapping[str, str]) -> bool:
-    found = [bad[one] for one in {manifest.id, *manifest.needs} if one in bad]
-    if own is None or own.problem:
-        return bool(found)
-    return any(time > own.time for time in found)
+def _problem(manifest: Manifest, own: Verification | None, bad: Mapping[str, Verification]) -> str:
+    if own is not None and own.problem:
+        return own.problem.removeprefix(f"snapshot `{manifest.id}` is damaged: ")
+    for one in sorted(bad.keys() & {*manifest.needs}):
+        if own is None or bad[one].time > own.time:
+            return f"it needs the archive of snapshot {one}, which is damaged"
+    return ""
 
 
 def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> str | None:
