@@ -65,15 +65,16 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
 
 def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
     """What is not there, why, and what to do."""
+    not_copied = "would not be copied" if done.dry_run else "not copied"
     for one in done.damaged:
-        yield f"not copied, because it is damaged: snapshot {named(one)}"
+        yield f"{not_copied}, because it is damaged: snapshot {named(one)}"
     for one in done.blocked:
         yield (
-            f"not copied: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
+            f"{not_copied}: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
             " `scratchflow snapshots export`, and `import` there, bring it under another name"
         )
     for one, what in done.in_the_way.items():
-        yield f"not copied: snapshot {named(one)}; in the store of {to}, {printable(what)}: look what it is, move it away there, and copy again"
+        yield f"{not_copied}: snapshot {named(one)}; in the store of {to}, {printable(what)}: look what it is, move it away there, and copy again"
     for one in done.not_whole:
         verify = f"`scratchflow -p {printable(done.to)} snapshots verify {shown_id(one)}`"
         yield f"{to} does not list snapshot {named(one)} as whole after the copy; {verify} reads it there"

@@ -14,7 +14,7 @@ from pathlib import Path
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.node.history import verify_snapshots
 from tests.unit.conftest import Desk
-from tests.unit.flows.transfer.test_copy import Two
+from tests.unit.flows.transfer.conftest import Two
 
 
 def test_a_full_store_there_is_said_costs_nothing_and_is_completed_when_there_is_room(

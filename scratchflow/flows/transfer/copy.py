@@ -73,6 +73,8 @@ def copy_snapshots(
         along = set(offered.along)
         missing = [one for one in lacking.snapshots if not one.blocked]
         missing = [one for one in missing if one.id not in along or not one.in_one]
+        foretold = _known_to_fail(offered, missing) if dry_run else []
+        missing = [one for one in missing if one.id not in foretold]
         copy = _Copy(
             source,
             target,
@@ -99,7 +101,7 @@ def copy_snapshots(
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
         newest=(at_the_end or lacking).newest,
-        damaged=sorted([*offered.damaged, *copy.damaged]),
+        damaged=sorted([*offered.damaged, *copy.damaged, *foretold]),
         blocked=sorted([*copy.blocked, *(one.id for one in left_out if not one.in_the_way)]),
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),
@@ -108,6 +110,20 @@ def copy_snapshots(
         mended=sorted(copy.mended),
         dry_run=dry_run,
     )
+
+
+def _known_to_fail(offered: SnapshotsOffered, missing: Sequence[SnapshotLacking]) -> list[str]:
+    """Those that would have to be read from archives that are known to be damaged, and so would not be copied."""
+    doubted = set(offered.doubted)
+    needed = {one.id: {archive.id for archive in one.archives} for one in offered.snapshots}
+    return [one.id for one in missing if doubted & _read_for(one, needed[one.id])]
+
+
+def _read_for(lacking: SnapshotLacking, needed: set[str]) -> set[str]:
+    """The archives that are read in the first store to copy it: as one full archive it is made from all that it needs."""
+    if lacking.in_one:
+        return needed
+    return {one.archive.id for one in lacking.archives if not one.is_whole}
 
 
 def _as_full(

@@ -31,6 +31,8 @@ class SnapshotsOffered(Result, frozen=True):
     snapshots: list[WholeSnapshot]
     along: list[str] = []
     damaged: list[str] = []
+    # Archives that were found damaged when they were last read. They may be whole again: only reading them tells.
+    doubted: list[str] = []
     store_id: str | None = None
     # The parents of all snapshots that this store has or had.
     parents: dict[str, str] = {}
@@ -110,6 +112,7 @@ class SnapshotsCopied(Result, frozen=True):
     duration_s: float
     # The newest snapshot of the other store now.
     newest: str | None = None
+    # Those that are damaged in the store that they were to come from; with `dry_run`, as far as that is known.
     damaged: list[str] = []
     # The other store has another archive under their name, or a damaged one.
     blocked: list[str] = []

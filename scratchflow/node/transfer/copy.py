@@ -46,7 +46,7 @@ from scratchflow.store.catalogue import (
     read_manifest_file,
 )
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.checks.verified import Verification, record_verified
+from scratchflow.store.checks.verified import Verification, damaged_archives, record_verified
 from scratchflow.store.commit.arriving import Arriving
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
@@ -89,6 +89,7 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
         snapshots=snapshots,
         along=[one.id for one in along],
         damaged=sorted(damaged),
+        doubted=sorted(damaged_archives(place, catalogue.snapshots)),
         store_id=read_store_id(place),
         parents=parents_known(catalogue.snapshots, read_noted(place)),
     )

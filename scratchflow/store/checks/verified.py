@@ -87,6 +87,12 @@ def _problem(manifest: Manifest, own: Verification | None, bad: Mapping[str, Ver
     return ""
 
 
+def damaged_archives(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
+    """The archives that damage is known of. A snapshot's own is none of them when one that it needs explains the damage."""
+    bad = {one.snapshot for one in read_verified(place).values() if one.problem}
+    return frozenset(one.id for one in snapshots if one.id in bad and bad.isdisjoint(one.needs))
+
+
 def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> str | None:
     """The first of these snapshots whose last verification found damage."""
     found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))

@@ -1666,6 +1666,7 @@ export interface SnapshotsOffered {
   snapshots: Array<WholeSnapshot>;
   along?: Array<string>;
   damaged?: Array<string>;
+  doubted?: Array<string>;
   store_id?: string | null;
   parents?: Record<string, string>;
 }

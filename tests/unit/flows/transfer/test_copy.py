@@ -6,17 +6,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from scratchflow.cli.transfer_words import copied
-from scratchflow.config.settings import Asked
-from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.transfer import copy as module
-from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
@@ -27,9 +23,8 @@ from scratchflow.model.errors.transfer import (
     InTheWay,
     WorkspaceNamedOtherwise,
 )
-from scratchflow.model.events import Event, Progress
+from scratchflow.model.events import Progress
 from scratchflow.model.requests import Mark, Offer, Prune, Settle
-from scratchflow.model.results.transfer import SnapshotsCopied
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots
@@ -40,62 +35,8 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
 from scratchflow.store.retention.marks import read_marks
-from tests.unit.conftest import Desk, make_desk
-
-
-class Two:
-    """Two profiles, each with a scratch and a store of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.here, self.there = (self._desk(name) for name in ("here", "there"))
-        self.config = directory / "config.toml"
-        self.write_config()
-
-    def _desk(self, name: str) -> Desk:
-        (self.directory / name).mkdir()
-        return make_desk(self.directory / name)
-
-    def write_config(self, there: str = "") -> None:
-        self.config.write_text(
-            "".join(
-                f'[profiles.{name}]\nscheduler = "none"\nscratch = "{self.directory}/{name}/scratch"\n'
-                f'store = "{self.directory}/{name}/store"\n{more}'
-                for name, more in (("here", ""), ("there", there))
-            )
-        )
-
-    def copy(
-        self, *names: str, dry_run: bool = False, to: str = "there", profile: str = "here"
-    ) -> SnapshotsCopied:
-        self.events: list[Event] = []
-        environment = {"USER": "u", "HOME": str(self.directory)}
-        asked = Asked(config=str(self.config), profile=profile)
-        who = Caller(asked=asked, environment=environment)
-        request = Offer(snapshots=names)
-        return copy_snapshots(who, request, to, self.events.append, dry_run=dry_run)
-
-    def require_same(self, snapshot: str) -> None:
-        """Both stores restore it alike, and the other one is whole."""
-        ours, theirs = (self.directory / f"{snapshot}-{side}" for side in ("ours", "theirs"))
-        self.here.restore(snapshot, to=ours)
-        self.there.restore(snapshot, to=theirs)
-        assert self.here.content(ours) == self.here.content(theirs)
-        for one in (ours, theirs):
-            shutil.rmtree(one)
-        verified = verify_snapshots(self.there.context, self.there.notify, [])
-        assert verified.bad == []
-
-
-@pytest.fixture
-def two(tmp_path: Path) -> Two:
-    """Three snapshots: a full one and two that need it."""
-    two = Two(tmp_path)
-    for number in range(3):
-        two.here.write(f"work/file {number}", os.urandom(700_000))
-        two.here.write("work/changes", f"{number}")
-        two.here.backup()
-    return two
+from tests.unit.conftest import Desk
+from tests.unit.flows.transfer.conftest import Two, rot
 
 
 def test_all_of_them_arrive_and_nothing_is_sent_twice(two: Two) -> None:
@@ -327,14 +268,6 @@ def test_one_of_which_the_other_store_holds_a_part_is_named_and_nothing_is_overw
     assert (done.copied, done.blocked) == ([], [first])
     assert archive.read_bytes() == b"what is left"
     assert any("has another archive under the name of snapshot" in line for line in copied(done))
-
-
-def rot(archive: Path, where: float = 0.5) -> None:
-    """A byte of it changes, as on a failing disk."""
-    content = bytearray(archive.read_bytes())
-    content[int(len(content) * where)] ^= 1
-    archive.chmod(0o600)
-    archive.write_bytes(content)
 
 
 def test_what_is_known_to_be_damaged_there_is_sent_again_and_mends_all_that_need_it(
