@@ -67,6 +67,11 @@ def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
     """What is not there, why, and what to do."""
     not_copied = "would not be copied" if done.dry_run else "not copied"
     for one in done.damaged:
+        if one in done.mended:
+            source = printable(done.source)
+            back = f"`scratchflow -p {printable(done.to)} snapshots copy {shown_id(one)} --to {source}`"
+            yield f"damaged in the store of profile `{source}`: snapshot {named(one)}; {to} has it whole, and {back} mends it"
+            continue
         yield f"{not_copied}, because it is damaged: snapshot {named(one)}"
     for one in done.blocked:
         yield (

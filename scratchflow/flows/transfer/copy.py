@@ -92,22 +92,27 @@ def copy_snapshots(
     not_whole = {one.id for one in at_the_end.snapshots} if at_the_end else set()
     arrived = [one for one in missing if one.id not in {*copy.damaged, *not_whole}]
     left_out = [one for one in lacking.snapshots if one.blocked and one.id not in along]
+    mended = copy.mended - not_whole
+    blocked = {*copy.blocked, *(one.id for one in left_out if not one.in_the_way)}
+    already_there = {one.id for one in offered.snapshots} - not_there - along
+    # In other archives than here, and whole with what others brought: there is nothing to do about it.
+    already_there |= blocked & mended
     return SnapshotsCopied(
         source=settings.name,
         to=other.name,
         copied=[one.id for one in arrived if one.id not in along],
         along=[one.id for one in arrived if one.id in along],
-        already_there=[one.id for one in offered.snapshots if one.id not in {*not_there, *along}],
+        already_there=sorted(already_there),
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
         newest=(at_the_end or lacking).newest,
         damaged=sorted([*offered.damaged, *copy.damaged, *foretold]),
-        blocked=sorted([*copy.blocked, *(one.id for one in left_out if not one.in_the_way)]),
+        blocked=sorted(blocked - mended),
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),
         relies_on=_relied_on(offered.snapshots, missing),
         as_full_bytes=_as_full(offered.snapshots, missing, copy.in_one),
-        mended=sorted(copy.mended),
+        mended=sorted(mended),
         dry_run=dry_run,
     )
 

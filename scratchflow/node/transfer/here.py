@@ -26,6 +26,7 @@ from scratchflow.model.errors.transfer import InTheWay
 from scratchflow.model.requests import ArchiveOf, WholeSnapshot
 from scratchflow.model.results.transfer import ArchiveLacking, SnapshotAdopted, SnapshotLacking
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.times import iso_time
 from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
 from scratchflow.node.history import borrowed_problems
@@ -38,7 +39,12 @@ from scratchflow.store.catalogue import (
     needed_archives,
     read_catalogue,
 )
-from scratchflow.store.checks.verified import forget_verified, known_damaged, read_verified
+from scratchflow.store.checks.verified import (
+    Verification,
+    forget_verified,
+    known_damaged,
+    record_verified,
+)
 from scratchflow.store.commit.arriving import (
     adopt,
     arrived_bytes,
@@ -47,7 +53,7 @@ from scratchflow.store.commit.arriving import (
     is_that,
 )
 from scratchflow.store.commit.commit import publish_manifest
-from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import joined, read_noted, write_noted
@@ -282,7 +288,7 @@ def adopt_whole(
         if wanted.kept:
             keep(place, Mark(snapshot=wanted.id, why="asked", time=manifest.time))
         leave_rescue(place, notify)
-    _forget_others(place, placed)
+    _look_at_others(place, wanted.id, placed, damaged)
     after = read_catalogue(place)
     listed = {one.id for one in after.snapshots}
     mended = sorted((damaged & listed) - _damaged(place, after))
@@ -308,21 +314,29 @@ def _require_all_named(place: StoreDirectory, manifest: Manifest) -> None:
         raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
 
 
-def _forget_others(place: StoreDirectory, placed: Collection[str]) -> None:
+def _look_at_others(
+    place: StoreDirectory, adopted: str, placed: Collection[str], damaged: Collection[str]
+) -> None:
     """Other snapshots that were damaged for want of these archives are so no more, if the rest of what they need is whole.
 
-    All of that is read for it: what was here already may be known by its footer alone. Nobody has to wait: the lock is
-    not held.
+    All of that is read for it: what was here already may be known by its footer alone, and a snapshot may be known as
+    damaged only because it needs another one's archive. Nobody has to wait: the lock is not held.
     """
+    mended = {*placed, adopted} if adopted in damaged else {*placed}
     catalogue = read_catalogue(place)
-    known, found = _Known(place, catalogue), read_verified(place)
+    known = _Known(place, catalogue)
     for one in catalogue.snapshots:
         needs = needed_archives(one)
-        has_problem = one.id in found and found[one.id].problem
-        if not has_problem or one.id in catalogue.damaged or needs.isdisjoint(placed):
+        is_other = one.id != adopted and one.id in damaged and one.id not in catalogue.damaged
+        if not is_other or needs.isdisjoint(mended):
             continue
-        if all(known.is_whole(each) for each in needs - set(placed)):
+        bad = next((each for each in sorted(needs - set(placed)) if not known.is_whole(each)), None)
+        if bad is None:
             forget_verified(place, [one.id])
+        else:
+            problem = f"`{bad}{ARCHIVE_SUFFIX}` is not as it was written"
+            now = iso_time(time.time()) or ""
+            record_verified(place, [Verification(snapshot=one.id, time=now, problem=problem)])
 
 
 def _damaged(place: StoreDirectory, catalogue: Catalogue) -> set[str]:

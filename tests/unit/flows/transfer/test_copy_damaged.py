@@ -6,6 +6,8 @@ import os
 
 from scratchflow.cli.transfer_words import copied
 from scratchflow.node.history import verify_snapshots
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import known_damaged
 from tests.unit.conftest import Desk
 from tests.unit.flows.transfer.conftest import Two, rot
 
@@ -53,3 +55,47 @@ def test_a_dry_run_counts_what_needs_nothing_of_a_damaged_archive_from_here(two:
     said = two.copy(dry_run=True)
     assert (said.copied, said.damaged) == ([newest], [])
     assert two.copy().copied == [newest]
+
+
+def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: Two) -> None:
+    damaged = _with_its_own_file(two.here)
+    two.copy()
+    first = two.here.ids[0]
+    for archive in (two.there.place.archive(first), two.there.place.archive(damaged)):
+        rot(archive)
+    _check(two.there, first)  # of the other nobody knows but that it needs the first
+    rot(two.here.place.archive(damaged))
+    done = two.copy()
+    assert done.damaged == [damaged]
+    assert done.mended == two.here.ids[:-1]
+    assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {damaged}
+    assert "\n".join(copied(done)).count(damaged[-6:]) == 1
+
+
+def test_one_that_was_only_said_to_be_damaged_makes_no_other_whole_unread(two: Two) -> None:
+    damaged = _with_its_own_file(two.here)
+    two.copy()
+    first = two.here.ids[0]
+    whole = two.there.place.archive(first).read_bytes()
+    rot(two.there.place.archive(first))
+    _check(two.there, first)
+    two.there.place.archive(first).write_bytes(whole)  # as it was: somebody put it back
+    rot(two.there.place.archive(damaged))
+    done = two.copy(first)
+    assert damaged not in done.mended
+    assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {damaged}
+
+
+def test_one_that_is_damaged_here_and_whole_there_is_told_with_the_way_back(two: Two) -> None:
+    two.copy()
+    first, second, third = two.here.ids
+    rot(two.there.place.archive(first))
+    _check(two.there)
+    two.here.place.archive(second).unlink()  # `third` needs it, too
+    done = two.copy()
+    assert (done.damaged, done.mended) == ([second, third], two.here.ids)
+    lines = list(copied(done))
+    assert not any("not copied" in line for line in lines)
+    back = f"`scratchflow -p there snapshots copy {second[-6:]} --to here` mends it"
+    assert lines[0].startswith("damaged in the store of profile `here`: snapshot ")
+    assert lines[0].endswith(f"profile `there` has it whole, and {back}")

@@ -98,6 +98,7 @@ def test_what_was_put_right_and_not_noted_is_noted_by_the_next_run(
         lacking = here(desk).lacks(one)
         assert lacking is not None
         assert not lacking.archives
-        adopt_whole(desk.context, desk.notify, one, doing="a test")
+    done = adopt_whole(desk.context, desk.notify, first, doing="a test")
+    assert done.mended == [first.id, second.id]  # the other one was read for it
     assert bad(desk) == set()
     assert here(desk).lacks(second) is None
