@@ -13,6 +13,7 @@ import msgspec
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.login.host import LoginHost
+from scratchflow.model.decoding import decoded
 from scratchflow.model.requests import SyncNote
 from scratchflow.model.results.sync import SyncNoted
 
@@ -27,7 +28,7 @@ def notes_directory(home: Path) -> Path:
 def read_notes(home: Path) -> _Notes:
     """What is to be read again, by the other side's profile; nothing where no note can be read."""
     try:
-        return msgspec.json.decode(_file(home).read_bytes(), type=_Notes)
+        return decoded(_file(home).read_bytes(), _Notes)
     except (OSError, msgspec.DecodeError):
         return {}
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from scratchflow.disk.durable import is_there
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
     MANIFEST_SCHEMA,
@@ -244,12 +245,12 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
     except ValueError as error:
         raise DamagedManifest(str(error)) from None
     try:
-        schema = msgspec.json.decode(body, type=_Versioned).schema
+        schema = decoded(body, _Versioned).schema
         if schema > MANIFEST_SCHEMA:
             raise ValueError(
                 f"it was made by a newer scratchflow (schema {schema}); update this one"
             )
-        manifest = msgspec.json.decode(body, type=Manifest)
+        manifest = decoded(body, Manifest)
     except msgspec.DecodeError as error:
         raise ValueError(f"its manifest is damaged: {error}") from None
     if manifest.id != snapshot:

@@ -14,6 +14,7 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.name_digest import name_digest
+from scratchflow.model.decoding import decoded
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.nodes import is_node_name
@@ -52,7 +53,7 @@ def cut_off(home: Path, place: StoreDirectory, life: Heartbeat) -> CutOff | None
     if not is_node_name(life.node):
         return None
     try:
-        note = msgspec.json.decode(_file(home, place, life.node).read_bytes(), type=CutOff)
+        note = decoded(_file(home, place, life.node).read_bytes(), CutOff)
     except (OSError, msgspec.DecodeError):
         return None
     return note if note.token == life.token and note.time > life.time else None

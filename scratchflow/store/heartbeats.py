@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.times import epoch
 from scratchflow.store.directory import (
     FILE_MODE,
@@ -120,7 +121,7 @@ def read_heartbeat(place: StoreDirectory, node: str) -> Heartbeat | None:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            return msgspec.json.decode(os.read(descriptor, _LIMIT_BYTES), type=Heartbeat)
+            return decoded(os.read(descriptor, _LIMIT_BYTES), Heartbeat)
         finally:
             os.close(descriptor)
     except (OSError, msgspec.DecodeError):

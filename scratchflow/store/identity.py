@@ -6,20 +6,24 @@ directory below a lost mount may be writable.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, publish_new, write_new
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.directory import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_LIMIT_BYTES = 65536
+ID_LIMIT_BYTES = 65536
+"""A `store.json` that is larger is none of ours."""
 
 
 class StoreNote(msgspec.Struct, frozen=True):
@@ -29,18 +33,35 @@ class StoreNote(msgspec.Struct, frozen=True):
 
 
 def read_store_id(place: StoreDirectory) -> str | None:
-    """The store's id as this host sees it; None when there is no such store, or none with an id yet."""
+    """The store's id as this host sees it; None when there is no such store, or none with an id yet.
+
+    StoreUnusable when something else is in its place: a new id is never made instead.
+    """
     file = place.directory / STORE_NAME
     with store_errors(file):
-        try:
-            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            content = os.read(descriptor, _LIMIT_BYTES)
-        finally:
-            os.close(descriptor)
-    return _decoded(place, content)
+        content = _content(file)
+    found = id_in(content) if content is not None else None
+    if content is not None and found is None:
+        raise _without_id(file)
+    return found
+
+
+def _content(file: Path) -> bytes | None:
+    """What is in the file; None when there is none. A directory or a link holds nothing of ours."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return b""
+        raise
+    try:
+        return os.read(descriptor, ID_LIMIT_BYTES)
+    except IsADirectoryError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def ensure_store_id(place: StoreDirectory) -> str:
@@ -81,19 +102,19 @@ def has_snapshots(place: StoreDirectory) -> bool:
 def id_in(content: bytes) -> str | None:
     """The id in the bytes of a `store.json`; None when they hold none."""
     try:
-        note = msgspec.json.decode(content, type=StoreNote)
+        note = decoded(content, StoreNote)
     except msgspec.DecodeError:
         return None
     return note.id if _ID.fullmatch(note.id) else None
 
 
-def _decoded(place: StoreDirectory, content: bytes) -> str:
-    found = id_in(content)
-    if found is None:
-        file = place.directory / STORE_NAME
-        raise StoreUnusable(
-            path=file,
-            reason="it does not hold a store's id",
-            remedy=f"if this is your store, remove `{file}`: the next backup makes a new one",
-        )
-    return found
+def _without_id(file: Path) -> StoreUnusable:
+    import shlex  # only ever needed on the way to an error
+
+    aside = f"mv {shlex.quote(str(file))} {shlex.quote(f'{file}.damaged')}"
+    return StoreUnusable(
+        path=file,
+        reason="it does not hold a store's id",
+        remedy="the snapshots beside it are as they were; put it back as it was, if you have a copy (a mirror has one). If not,"
+        f" `{aside}` moves it away: the next backup then gives the store a new id, and a mirror of it needs another path",
+    )

@@ -14,6 +14,7 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.name_digest import name_digest
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.text import printable
@@ -79,7 +80,7 @@ def snapshots_elsewhere(home: Path, place: StoreDirectory) -> list[str]:
 
 def _read(file: Path) -> KnownStore | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=KnownStore)
+        return decoded(file.read_bytes(), KnownStore)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -10,6 +10,7 @@ import os
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.store.catalogue import Catalogue
@@ -72,7 +73,7 @@ def read_state(place: StoreDirectory, mirror: str) -> MirrorState:
             os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK,
         )
         with open(descriptor, "rb") as file:
-            state = msgspec.json.decode(file.read(_LIMIT_BYTES), type=MirrorState)
+            state = decoded(file.read(_LIMIT_BYTES), MirrorState)
     except (OSError, msgspec.DecodeError):
         return MirrorState(mirror=mirror)
     return state if state.mirror == mirror else MirrorState(mirror=mirror)

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.directory import FILE_MODE, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
@@ -80,7 +81,7 @@ def _read(place: StoreDirectory, node: str) -> NodeRecord | None:
             content = os.read(descriptor, _RECORD_LIMIT_BYTES)
         finally:
             os.close(descriptor)
-        record = msgspec.json.decode(content, type=NodeRecord)
+        record = decoded(content, NodeRecord)
     except (OSError, msgspec.DecodeError):
         return None
     is_sound = record.node == node and is_snapshot_id(record.snapshot)

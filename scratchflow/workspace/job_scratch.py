@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.profile import path_names
 
 # Not `scratch`: that is where the profile `local` has its workspaces.
@@ -45,7 +46,7 @@ def noted_scratch(home: Path, profile: str, written: str, job_id: int | None, no
         return ""
     try:
         text = _file(home, profile, job_id, node).read_bytes()
-        found = msgspec.json.decode(text, type=JobScratch)
+        found = decoded(text, JobScratch)
     except (OSError, msgspec.DecodeError):
         return ""
     is_it = (found.job_id, found.node, found.written) == (job_id, node, written)

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.workspace.workspace import STATE_NAME, Workspace
 
@@ -104,7 +105,7 @@ def read_restoring(workspace: Workspace) -> Restoring | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        note = msgspec.json.decode(content, type=Restoring)
+        note = decoded(content, Restoring)
     except msgspec.DecodeError:
         return Restoring(snapshot=UNKNOWN, mode="delta")
     return note if is_snapshot_id(note.snapshot) else Restoring(snapshot=UNKNOWN, mode=note.mode)
@@ -127,7 +128,7 @@ def cache_path(workspace: Workspace) -> Path:
 
 def _read_base(workspace: Workspace) -> Base | None:
     try:
-        return msgspec.json.decode((workspace.state / _BASE).read_bytes(), type=Base)
+        return decoded((workspace.state / _BASE).read_bytes(), Base)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
 

@@ -17,7 +17,7 @@ from scratchflow.model.errors.transfer import MirrorForeign
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.store.catalogue import decoded_manifest, needed_archives
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, STORE_NAME
-from scratchflow.store.identity import id_in
+from scratchflow.store.identity import ID_LIMIT_BYTES, id_in
 
 # What newer versions of rclone call a file until it is whole.
 _PARTIAL = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}\.(?:tar\.lz4|json)\..*\.partial", re.ASCII)
@@ -63,7 +63,7 @@ class Mirrored:
 
     def store_id(self) -> str:
         """The id of the store that the mirror is of; empty when nothing says so yet."""
-        if self.files.get(STORE_NAME, 0) < 1:
+        if not 0 < self.files.get(STORE_NAME, 0) <= ID_LIMIT_BYTES:
             return ""
         content = b"".join(self._remote.pieces(STORE_NAME))
         return id_in(content) or ""  # a cut may have left half of it

@@ -14,6 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.times import epoch
@@ -147,7 +148,7 @@ def _read(place: StoreDirectory, snapshot: str) -> Verification | None:
             content = os.read(descriptor, _LIMIT_BYTES)
         finally:
             os.close(descriptor)
-        found = msgspec.json.decode(content, type=Verification)
+        found = decoded(content, Verification)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.snapshot == snapshot else None

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.job import is_job_id
 from scratchflow.store.checks.fresh import forget_listing
 from scratchflow.store.directory import (
@@ -58,8 +59,8 @@ def read_given_up(place: StoreDirectory, job: str, task: int, node: str) -> Give
             content = os.read(descriptor, _LIMIT_BYTES)
         finally:
             os.close(descriptor)
-        found = msgspec.json.decode(content, type=GivenUp)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        found = decoded(content, GivenUp)
+    except (OSError, msgspec.DecodeError):
         return None
     return found if (found.job, found.task, found.node) == (job, task, node) else None
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.job import JobRecord, SlurmRecord, TaskRecord, is_job_id
 from scratchflow.store.directory import (
     FILE_MODE,
@@ -279,7 +280,7 @@ def _read(file: Path | str, kind: type[R]) -> R | None:
             content = _all_of(descriptor)
         finally:
             os.close(descriptor)
-        return msgspec.json.decode(content, type=kind)
+        return decoded(content, kind)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.store.directory import FILE_MODE, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
@@ -45,7 +46,7 @@ def read_saved_rests(place: StoreDirectory, job: str, task: int) -> dict[Path, S
         for name in sorted(os.listdir(directory)):
             with suppress(OSError, msgspec.DecodeError):
                 file = directory / name
-                found[file] = msgspec.json.decode(file.read_bytes(), type=SavedRest)
+                found[file] = decoded(file.read_bytes(), SavedRest)
     return found
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, is_there, link_new, write_new
+from scratchflow.model.decoding import decoded
 from scratchflow.store.directory import DIRECTORY_MODE, FILE_MODE
 from scratchflow.store.lock.owner import Owner
 
@@ -211,7 +212,7 @@ def _read_link_of_chain(file: Path, depth: int) -> Head | None:
 
 def _decoded(content: bytes) -> Owner | None:
     try:
-        owner = msgspec.json.decode(content, type=Owner)
+        owner = decoded(content, Owner)
     except msgspec.DecodeError:
         return None
     # The token becomes part of a file name.

@@ -15,6 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, StoreDirectory
 
@@ -31,7 +32,7 @@ def read_noted(place: StoreDirectory) -> dict[str, str]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(place.directory / LINEAGE_NAME, flags)
         with open(descriptor, "rb") as file:
-            return msgspec.json.decode(file.read(_LIMIT_BYTES), type=dict[str, str])
+            return decoded(file.read(_LIMIT_BYTES), dict[str, str])
     return {}
 
 

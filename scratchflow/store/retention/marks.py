@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.directory import FILE_MODE, KEPT_NAME, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
@@ -96,7 +97,7 @@ def _read(file: Path, snapshot: str) -> Mark | None:
     finally:
         os.close(descriptor)
     try:
-        mark = msgspec.json.decode(content, type=Mark)
+        mark = decoded(content, Mark)
     except msgspec.DecodeError:
         return Mark(snapshot=snapshot, why="asked", time="")
     return msgspec.structs.replace(mark, snapshot=snapshot)

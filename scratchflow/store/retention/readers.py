@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
+from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.store.directory import (
     FILE_MODE,
@@ -126,7 +127,7 @@ def _alive(file: Path, now: float) -> Reader | None:
     try:
         with open(file, "rb", opener=_open) as opened:
             age_s = abs(now - os.fstat(opened.fileno()).st_mtime)
-            reader = msgspec.json.decode(opened.read(_LIMIT_BYTES), type=Reader)
+            reader = decoded(opened.read(_LIMIT_BYTES), Reader)
     except (OSError, msgspec.DecodeError):
         return None
     is_over = age_s > _STALE_AFTER_S or is_proven_dead(reader.owner, this_process())

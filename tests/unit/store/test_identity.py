@@ -49,12 +49,43 @@ def test_it_is_made_without_hard_links(
     assert os.listdir(place.directory) == [STORE_NAME]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"id": "short"}', b'{"id": 7}'])
+JUNK = [
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b'{"id": "short"}',
+    b'{"id": 7}',
+    b'{"id": "\xff"}',
+    b"\x00\xff",
+    b'{"more": ' + b"[" * 60_000,
+    b" " * 100_000 + b'{"id": "00000000000000000000000000000000"}',
+]
+
+
+@pytest.mark.parametrize("content", JUNK, ids=range(len(JUNK)))
 def test_a_damaged_one_is_an_error_and_is_left_as_it_is(
     place: StoreDirectory, content: bytes
 ) -> None:
     file = place.directory / STORE_NAME
     file.write_bytes(content)
-    with pytest.raises(StoreUnusable, match=r"store\.json"):
+    with pytest.raises(StoreUnusable, match=r"store\.json") as caught:
         ensure_store_id(place)
+    assert f"`mv {file} {file}.damaged` moves it away" in caught.value.shown_hint
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["directory", "link", "fifo"])
+def test_what_is_no_file_is_an_error_with_the_same_next_step(
+    place: StoreDirectory, kind: str
+) -> None:
+    file = place.directory / STORE_NAME
+    if kind == "directory":
+        file.mkdir()
+    elif kind == "link":
+        file.symlink_to(place.directory / "elsewhere.json")
+    else:
+        os.mkfifo(file)
+    with pytest.raises(StoreUnusable, match="does not hold a store's id") as caught:
+        ensure_store_id(place)
+    assert "moves it away" in caught.value.shown_hint
