@@ -31,6 +31,8 @@ from scratchflow.model.errors.sync import (
     SyncBusy,
     SyncFolderRefused,
     SyncNotConfigured,
+    SyncPathMissing,
+    SyncPathRefused,
     SyncSameHome,
     UnisonMismatch,
 )
@@ -97,6 +99,7 @@ class _Member(msgspec.Struct, frozen=True):
 
 def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Synced:
     """Syncs every other home with the first; what a later one brought goes to the earlier ones too."""
+    wanted = msgspec.structs.replace(wanted, paths=tuple(map(_without_slash, wanted.paths)))
     options = _options(caller, wanted)
     with ExitStack() as open_until:
         first, *others = (
@@ -105,7 +108,8 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
         )
         for other in others:
             _require_fit(first, other)
-        nowhere = _tell_what_is_left_out([first, *others], options, wanted.paths, emit)
+        _require_somewhere([first, *others], wanted.paths)
+        nowhere = _tell_what_is_left_out([first, *others], options, emit)
         done: dict[str, SyncedPair] = {}
         late: set[str] = set()
         for other in others:
@@ -198,6 +202,11 @@ def _options(caller: Caller, wanted: SyncWanted) -> SyncOptions:
     return msgspec.structs.replace(options, profiles=[first, *(chosen or others)])
 
 
+def _without_slash(path: str) -> str:
+    """As unison takes it: shells complete a directory with a slash at its end."""
+    return path.rstrip("/") if path.strip("/") else path
+
+
 def _require_synced(paths: Sequence[str], options: SyncOptions) -> None:
     """A path that no sync looks at would seem to be equal."""
     for path in paths:
@@ -205,13 +214,19 @@ def _require_synced(paths: Sequence[str], options: SyncOptions) -> None:
         if any(part in {"", ".", ".."} for part in parts) or has_line_break(path):
             problem = f"`--path` takes a path from the home, like `notes/todo.md`, not `{printable(path)}`"
             raise UsageInvalid(problem=problem, command="scratchflow sync")
-        if not is_in(path, options.folders):
-            raise SyncFolderRefused(folder=path, reason="it is in none of the `folders`")
-        if is_never_synced(path):
-            raise SyncFolderRefused(folder=path, reason="it belongs to one home alone")
-        for text in options.leave_out:
-            if is_left_out(path, text):
-                raise SyncFolderRefused(folder=path, reason=f"`leave_out` names `{text}`")
+        if reason := _why_unsynced(path, options):
+            folders = ", ".join(f"`{folder}`" for folder in options.folders)
+            raise SyncPathRefused(folder=path, reason=reason, folders=folders)
+
+
+def _why_unsynced(path: str, options: SyncOptions) -> str:
+    """Why no sync looks at this path; empty when it does."""
+    if not is_in(path, options.folders):
+        return "it is in none of the `folders`"
+    if is_never_synced(path):
+        return "it belongs to one home alone"
+    names = (text for text in options.leave_out if is_left_out(path, text))
+    return next((f"`leave_out` names `{text}`" for text in names), "")
 
 
 @contextmanager
@@ -242,21 +257,23 @@ def _member(
         yield _Member(name, cluster, argv, settings.profile.login, seen)
 
 
-def _tell_what_is_left_out(
-    members: Sequence[_Member], options: SyncOptions, paths: Sequence[str], emit: Emit
-) -> bool:
-    """Names that never sync, and folders and paths that nobody has; whether there are any of these."""
+def _require_somewhere(members: Sequence[_Member], paths: Sequence[str]) -> None:
+    """SyncPathMissing for a path that nobody has: to call it equal would hide a slip of the pen."""
+    for path in paths:
+        if all(path in one.seen.missing for one in members):
+            profiles = ", ".join(f"`{one.name}`" for one in members)
+            raise SyncPathMissing(path=path, profiles=profiles)
+
+
+def _tell_what_is_left_out(members: Sequence[_Member], options: SyncOptions, emit: Emit) -> bool:
+    """Names that never sync, and folders that nobody has; whether there are any of these."""
     for member in members:
         if count := member.seen.line_breaks:
             message = f"names with a line break are left out: {count} on `{member.name}`"
             emit(Warned(code=LEFT_OUT, message=message))
-    where = {
-        **dict.fromkeys(paths, ""),
-        **dict.fromkeys(options.folders, " of `folders` in `[sync]`"),
-    }
-    nowhere = [path for path in where if all(path in one.seen.missing for one in members)]
-    for path in nowhere:
-        message = f"`{printable(path)}`{where[path]} is in none of the homes"
+    nowhere = [one for one in options.folders if all(one in each.seen.missing for each in members)]
+    for folder in nowhere:
+        message = f"`{printable(folder)}` of `folders` in `[sync]` is in none of the homes"
         emit(Warned(code=NOWHERE, message=message))
     return bool(nowhere)
 

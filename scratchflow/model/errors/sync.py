@@ -34,6 +34,28 @@ class SyncFolderRefused(ScratchflowError):
     )
 
 
+class SyncPathRefused(SyncFolderRefused):
+    """A path of `--path` is nothing that `sync` looks at."""
+
+    code = "sync.path_refused"
+    hint = (
+        "`--path` takes a path in the folders that are synced: {folders}; `scratchflow config set sync.folders` names"
+        " others; nothing was changed"
+    )
+
+
+class SyncPathMissing(ScratchflowError):
+    """A path of `--path` is in none of the homes."""
+
+    code = "sync.no_such_path"
+    exit_code = 30
+    message = "`{path}` is in none of the homes: {profiles}"
+    hint = (
+        "check how it is written: paths begin at the home, like `notes/todo.md`; nothing was synced. A conflict about a path that is gone"
+        " everywhere leaves the list with the next whole `scratchflow sync`"
+    )
+
+
 class SyncSameHome(ScratchflowError):
     """Two profiles of `[sync]` have one home."""
 

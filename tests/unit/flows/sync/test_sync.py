@@ -20,6 +20,8 @@ from scratchflow.model.errors.sync import (
     SyncFolderRefused,
     SyncManyDeletions,
     SyncNotConfigured,
+    SyncPathMissing,
+    SyncPathRefused,
     SyncSameHome,
     UnisonMismatch,
 )
@@ -250,22 +252,33 @@ def test_a_path_alone_is_synced_and_the_preference_holds_for_it(star: Star) -> N
     ],
 )
 def test_a_path_that_no_sync_looks_at_is_refused(star: Star, path: str, reason: str) -> None:
-    with pytest.raises(SyncFolderRefused, match=reason):
+    with pytest.raises(SyncPathRefused, match=reason) as caught:
         star.sync(paths=(path,))
+    assert "the folders that are synced: `p`;" in caught.value.shown_hint
     assert star.pairs == []
 
 
-@pytest.mark.parametrize("path", ["/p/a", "p/../q", "p/", "", "p/a\nb"])
+def test_a_path_may_end_with_a_slash_as_shells_complete_it(star: Star) -> None:
+    star.sync(profiles=("aws",), paths=("p/notes/", "p//"))
+    assert star.pairs[0].rules.paths == ("p/notes", "p")
+
+
+def test_a_path_that_no_home_has_is_an_error_and_nothing_is_synced(star: Star) -> None:
+    star.missing = {"a": ["p/x"], "b": ["p/x"]}
+    star.sync(paths=("p/x",))  # `mila` has it
+    star.homes, star.pairs = iter("ab"), []
+    with pytest.raises(
+        SyncPathMissing, match="`p/x` is in none of the homes: `uni`, `aws`"
+    ) as caught:
+        star.sync(profiles=("aws",), paths=("p/y", "p/x/"))
+    assert caught.value.exit_code == 30
+    assert star.pairs == []
+
+
+@pytest.mark.parametrize("path", ["/p/a", "p/../q", "p//a", "/", "", "p/a\nb"])
 def test_what_is_no_path_from_the_home_is_refused(star: Star, path: str) -> None:
     with pytest.raises(UsageInvalid, match="`--path` takes a path from the home"):
         star.sync(paths=(path,))
-
-
-def test_a_path_that_no_home_has_is_told_and_not_called_equal(star: Star) -> None:
-    star.missing = {home: ["p/typo"] for home in "abc"}
-    assert [pair.equal for pair in star.sync(paths=("p/typo",)).pairs] == [False, False]
-    warned = [event for event in star.events if isinstance(event, Warned)]
-    assert [one.message for one in warned] == ["`p/typo` is in none of the homes"]
 
 
 def test_each_pair_is_known_afterwards_unless_nothing_was_compared(star: Star) -> None:
