@@ -24,7 +24,7 @@ from scratchflow.cluster.unison.command import (
 from scratchflow.cluster.unison.version import read_version
 from scratchflow.disk.private import make_private_directories
 from scratchflow.login.host import LoginHost
-from scratchflow.login.sync_notes import notes_directory, read_notes
+from scratchflow.login.sync_notes import notes_directory, read_notes, room_in_home
 from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.model.errors.sync import SyncFolderRefused, UnisonMissing
 from scratchflow.model.requests import SyncCount, SyncLook
@@ -48,11 +48,13 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
     for path in request.paths:
         _require_inside(home, path, kept_out, login.settings.name)
     program, version = _unison(login, request.program)
+    with room_in_home(login.settings.name):
+        home_id = _home_id(Path(home))
     never = [os.path.relpath(path, home) for path in kept_out if _is_beneath(path, home)]
     return SyncSide(
         host=login.host,
         home=home,
-        home_id=_home_id(Path(home)),
+        home_id=home_id,
         program=program,
         version=version,
         never=never,
@@ -234,11 +236,11 @@ def _home_id(home: Path) -> str:
     path = directory / "home-id"
     aside = directory / f"home-id.{secrets.token_hex(8)}"
     if not path.exists():
-        aside.write_text(secrets.token_hex(16))
         try:
+            aside.write_text(secrets.token_hex(16))
             os.link(aside, path)  # of two at once, one
         except FileExistsError:
             pass
         finally:
-            aside.unlink()
+            aside.unlink(missing_ok=True)
     return path.read_text()[:_MOST_BYTES]

@@ -63,6 +63,11 @@ NO_FILE = "unknown file type"
 UNSEEN = "fast update detection"
 """In the reason for a file that is another than its size and time had said: reading it in full helps."""
 
+# As the C library words it: unison passes it on.
+_NO_ROOM = ("No space left on device", "Disk quota exceeded")
+# Begins what is said about the other root.
+_THERE = "Server: "
+
 UNKNOWN_LINE = "unison plans something that scratchflow does not understand"
 
 TO_OTHER, TO_FIRST, NEWER, SKIP = b">\n", b"<\n", b"]\n", b"/\n"
@@ -176,6 +181,19 @@ class Reader:
     def is_locked(self) -> bool:
         """Whether it gave up because of the locks of another unison, which may have been cut off."""
         return _LOCKED in self.last_words
+
+    @property
+    def gave_up_full(self) -> Literal["first", "other"] | None:
+        """The side whose home was full when it gave up; None when it did not, or for another reason."""
+        if not has_no_room(self.last_words):
+            return None
+        return "other" if self.last_words.startswith(_THERE) else "first"
+
+    @property
+    def full(self) -> set[Direction]:
+        """The directions in which something could not be brought for want of room."""
+        failed = (path for path, why in self.failed.items() if has_no_room(why))
+        return {self.changes[path].direction for path in failed if path in self.changes}
 
     @property
     def conflicts(self) -> list[bytes]:
@@ -297,6 +315,11 @@ class Reader:
             reasons, path = self._left
             reasons[path] += f" {_text(line.strip().removesuffix(b')'))}"
             self._left = None if line.endswith(b")") else self._left
+
+
+def has_no_room(reason: str) -> bool:
+    """Whether a disk or a quota is full."""
+    return any(words in reason for words in _NO_ROOM)
 
 
 def inner_path(directory: bytes, reason: str) -> bytes:

@@ -38,7 +38,13 @@ from scratchflow.cluster.unison.words import (
 )
 from scratchflow.flows.sync.deletions import Count, files_going, is_many
 from scratchflow.flows.sync.just_written import in_few_words
-from scratchflow.model.errors.sync import LOST_HOME, SyncManyDeletions, UnisonFailed
+from scratchflow.model.errors.sync import (
+    FULL_HOME,
+    LOST_HOME,
+    SyncHomeFull,
+    SyncManyDeletions,
+    UnisonFailed,
+)
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
 from scratchflow.model.results.sync import (
     Conflict,
@@ -150,8 +156,7 @@ class _Talk:
         if self._refused:
             raise self._refused
         if not self._has_quit and not self._is_done(code):
-            words = reader.last_words
-            raise UnisonFailed(first=pair.first, other=pair.other, words=words)
+            raise self._failure()
         conflicts = reader.conflicts
         left = self._left_behind()
         for path in conflicts:
@@ -170,9 +175,27 @@ class _Talk:
             conflict_details=[_detail(reader.changes[path]) for path in conflicts],
             skipped=_problems(left),
             failed=_problems(reader.failed.items()),
+            full_homes=self._full_homes(),
             equal=reader.is_equal and not left,
             plan=self._plan() if pair.dry_run else [],
         )
+
+    def _failure(self) -> UnisonFailed | SyncHomeFull:
+        """Why unison gave up."""
+        words, pair = self._reader.last_words, self._pair
+        if side := self._reader.gave_up_full:
+            full = pair.first if side == "first" else pair.other
+            return SyncHomeFull(profile=full, reason=words)
+        return UnisonFailed(first=pair.first, other=pair.other, words=words)
+
+    def _full_homes(self) -> list[str]:
+        """The profiles whose homes have no room for what should go there; each is told with what to do."""
+        sides = {"to_first": self._pair.first, "to_other": self._pair.other}
+        full = [name for towards, name in sides.items() if towards in self._reader.full]
+        for name in full:
+            message = f"the home of profile `{printable(name)}` is full; {FULL_HOME}"
+            self._emit(Warned(code=SyncHomeFull.code, message=message))
+        return full
 
     @property
     def moved(self) -> list[Change]:

@@ -93,4 +93,5 @@ def _added(done: SyncedPair, again: SyncedPair, paths: Sequence[str]) -> SyncedP
         ],
         skipped=[*done.skipped, *(one for one in again.skipped if one not in done.skipped)],
         failed=[*failed, *(one for one in again.failed if one not in failed)],
+        full_homes=list(dict.fromkeys([*done.full_homes, *again.full_homes])),
     )

@@ -108,6 +108,22 @@ class SyncBusy(ScratchflowError):
     retryable = True
 
 
+FULL_HOME = (
+    "make room there: on its login host, `df -h ~` and `quota -s` show how full it is, and what `sync` replaced or deleted"
+    " before is in `~/.unison/backup`; then `scratchflow sync` goes on where it stopped"
+)
+
+
+class SyncHomeFull(ScratchflowError):
+    """The disk or quota of a home is full."""
+
+    code = "sync.home_full"
+    exit_code = 33
+    message = "the home of profile `{profile}` is full: {reason}"
+    hint = FULL_HOME
+    retryable = True
+
+
 class UnisonFailed(ScratchflowError):
     """Unison gave up."""
 

@@ -89,6 +89,8 @@ class SyncedPair(msgspec.Struct, frozen=True, kw_only=True):
     """The same conflicts, with what happened on each side."""
     skipped: list[PathProblem] = []
     failed: list[PathProblem] = []
+    full_homes: list[str] = []
+    """The profiles whose homes had no room for what failed."""
     plan: list[PlannedChange] = []
     """With `--dry-run`: what would happen."""
 
@@ -103,7 +105,9 @@ class Synced(Result, frozen=True):
     test: bool = False
 
     def exit_code(self) -> int:
-        """41 with conflicts, 103 when something else was not synced."""
+        """33 when a home is full, 41 with conflicts, 103 when something else was not synced."""
+        if any(pair.full_homes for pair in self.pairs):
+            return 33
         if any(pair.conflicts for pair in self.pairs):
             return 41
         return 103 if any(pair.skipped or pair.failed for pair in self.pairs) else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from scratchflow.config.settings import given_settings
 from scratchflow.login.homes import count_in, look_at_home
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors.sync import SyncFolderRefused, UnisonMissing
+from scratchflow.model.errors.sync import SyncFolderRefused, SyncHomeFull, UnisonMissing
 from scratchflow.model.requests import SyncCount, SyncLook
 from scratchflow.model.results.sync import FilesCounted
 
@@ -37,6 +38,18 @@ def test_the_home_is_known_by_an_id_that_stays(tmp_path: Path) -> None:
     assert first.home == str(tmp_path / "a")
     assert first.version.startswith("unison version 2.")
     assert os.path.isabs(first.program)
+
+
+def test_a_home_without_room_for_its_id_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(SyncHomeFull, match="the home of profile `uni` is full") as caught:
+        look_at_home(_login(tmp_path), SyncLook(folders=()))
+    assert caught.value.exit_code == 33
 
 
 def test_scratch_and_the_store_beneath_the_home_never_sync(tmp_path: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
+import pytest
+
 from scratchflow.config.settings import given_settings
+from scratchflow.login import sync_notes as module
 from scratchflow.login.host import LoginHost
 from scratchflow.login.sync_notes import note_again, notes_directory, read_notes
+from scratchflow.model.errors.sync import SyncHomeFull
 from scratchflow.model.requests import SyncNote
 
 
@@ -31,3 +37,14 @@ def test_what_is_no_note_is_none(tmp_path: Path) -> None:
     assert read_notes(tmp_path) == {}
     note_again(at(tmp_path), SyncNote(other="aws", paths=("p",)))
     assert read_notes(tmp_path) == {"aws": ["p"]}
+
+
+def test_a_home_without_room_for_a_note_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(module, "replace_file", full)
+    with pytest.raises(SyncHomeFull, match="the home of profile `uni` is full: Disk quota"):
+        note_again(at(tmp_path), SyncNote(other="aws", paths=("p",)))

@@ -1867,6 +1867,7 @@ export interface SyncedPair {
   conflict_details?: Array<Conflict>;
   skipped?: Array<PathProblem>;
   failed?: Array<PathProblem>;
+  full_homes?: Array<string>;
   plan?: Array<PlannedChange>;
 }
 

@@ -150,3 +150,32 @@ Error: Internal error: On-disk archives are not identical.
     words = _read(several)[0].last_words
     assert words.startswith("Error: Internal error: On-disk archives are not identical. b) Move")
     assert words.endswith("c) Run unison again to synchronize from scratch.")
+
+
+@pytest.mark.parametrize(
+    ("said", "side"),
+    [
+        (b"Fatal error: Error in saving archive:\nNo space left on device\n", "first"),
+        (b"Fatal error: Server: Error in saving archive:\nNo space left on device\n", "other"),
+        (b"Fatal error: Server: Error in saving archive:\nDisk quota exceeded\n", "other"),
+        (b"Fatal error: Lost connection with the server\n", None),
+    ],
+)
+def test_it_is_known_on_which_side_it_gave_up_for_want_of_room(
+    said: bytes, side: str | None
+) -> None:
+    assert _read(b"Looking for changes\n" + said)[0].gave_up_full == side
+
+
+@pytest.mark.parametrize(("arrow", "full"), [(b"---->", "to_other"), (b"<----", "to_first")])
+def test_what_failed_for_want_of_room_tells_the_side_that_is_full(arrow: bytes, full: str) -> None:
+    plan = b"Reconciling changes\n\nlocal          aws\n         " + arrow + b"            p/d  \n"
+    end = b"""
+Propagating updates
+Failed [p/d]: Error in closing files:
+No space left on device
+Synchronization incomplete at 17:32:14  (0 items transferred, 0 skipped, 1 failed)
+  failed: p/d
+"""
+    assert _read(plan + end)[0].full == {full}
+    assert _read(plan + end.replace(b"No space left", b"Broken"))[0].full == set()
