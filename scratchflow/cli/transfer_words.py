@@ -43,15 +43,12 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
             else ""
         )
         yield f"would copy {what} ({size}{full}) to {to}"
+        yield from _later_ones(done, to, "some would go")
         return
     yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
     for one in done.along:
         yield f"with the full snapshot {named(one)}, which {'it is' if len(done.copied) == 1 else 'they are'} built on"
-    if done.as_full_bytes:
-        yield (
-            f"some went as one full archive, because {to} has another archive that they need;"
-            " after `scratchflow backup --full` later copies send only what changed"
-        )
+    yield from _later_ones(done, to, "some went")
     if done.relies_on:
         verify = f"`scratchflow -p {printable(done.to)} snapshots verify`"
         were = (
@@ -61,6 +58,15 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     yield from _mended(done.mended, "there")
     if done.newest in done.copied:
         yield f"the newest there is {named(done.newest)} now"
+
+
+def _later_ones(done: SnapshotsCopied, to: str, some_went: str) -> Iterator[str]:
+    """Why snapshots go as full ones, and what makes later ones small again."""
+    if done.as_full_bytes:
+        yield (
+            f"{some_went} as one full archive, because {to} has another archive that they need;"
+            " after `scratchflow backup --full` later copies send only what changed"
+        )
 
 
 def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
@@ -76,7 +82,8 @@ def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
     for one in done.blocked:
         yield (
             f"{not_copied}: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
-            " `scratchflow snapshots export`, and `import` there, bring it under another name"
+            " `scratchflow snapshots export`, and `import` there, bring it under another name, and `scratchflow backup --full`"
+            " takes one of the workspace as it is now that can be copied"
         )
     for one, what in done.in_the_way.items():
         yield f"{not_copied}: snapshot {named(one)}; in the store of {to}, {printable(what)}: look what it is, move it away there, and copy again"

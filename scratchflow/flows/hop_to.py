@@ -23,6 +23,7 @@ from scratchflow.model.errors.hop import (
     DamagedThere,
     HopToItself,
     HopUnfinished,
+    NameTakenThere,
     WorkDiverged,
 )
 from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
@@ -171,19 +172,18 @@ class _Moving:
             self._emit,
         )
         self.sent_bytes += done.sent_bytes
+        source, to = self._source.settings.name, self._there.settings().name
         if done.as_full_bytes:
             message = (
-                "the snapshot went over as one full archive, because the other store has another archive that it needs;"
-                " after a `scratchflow backup --full` later moves send only what changed"
+                f"the snapshot went over as one full archive, because the store of `{to}` has another archive that it needs;"
+                f" run `scratchflow -p {to} backup --full` once when the move is done, and later moves send only what changed"
             )
             self._emit(Log(level="info", message=message))
         for what in done.in_the_way.values():
-            to = self._there.settings().name
             reason = f"in the store of `{to}`, {what}; look what it is, and move it away there"
-            raise HopUnfinished(reason=reason, node=self._source.settings.name)
+            raise HopUnfinished(reason=reason, node=source)
         if done.blocked:
-            reason = f"the other store has another archive under the name of snapshot {done.blocked[0]}, or a damaged one"
-            raise HopUnfinished(reason=reason, node=self._source.settings.name)
+            raise NameTakenThere(source=source, to=to, snapshot=done.blocked[0])
 
     def _settle(self, snapshot: str) -> None:
         """The workspace there from this snapshot, or from work that came from it."""

@@ -96,6 +96,18 @@ class DamagedThere(ScratchflowError):
     )
 
 
+class NameTakenThere(HopUnfinished):
+    """The snapshot cannot be copied: the store of the other cluster has another archive under its name, or a damaged one."""
+
+    code = "hop.name_taken"
+    message = "the move is not finished, and the node of `{source}` is kept: the store of `{to}` has another archive under the name of snapshot {snapshot}, or a damaged one"
+    hint = (
+        "`scratchflow -p {source} backup --full` takes a snapshot that needs no other archive, and `scratchflow -p {source} hop --to {to}`"
+        " then goes on with that"
+    )
+    retryable = False
+
+
 class ClustersDiverged(ScratchflowError):
     """Both clusters have work that the other one lacks; neither is overwritten, and both nodes stay held."""
 

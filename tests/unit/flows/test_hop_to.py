@@ -20,6 +20,7 @@ from scratchflow.model.errors.hop import (
     DamagedThere,
     HopToItself,
     HopUnfinished,
+    NameTakenThere,
     WorkDiverged,
 )
 from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
@@ -234,8 +235,11 @@ def test_files_in_no_snapshot_keep_the_node_before_anything_is_sent(world: World
 
 def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     world.blocked = [A]
-    with pytest.raises(HopUnfinished, match="another archive under the name"):
+    with pytest.raises(NameTakenThere, match="another archive under the name") as caught:
         world.hop()
+    assert "clear" not in world.steps
+    assert caught.value.shown_hint.startswith("`scratchflow -p a backup --full` takes")
+    assert "`scratchflow -p a hop --to b` then goes on" in caught.value.shown_hint
 
 
 @pytest.mark.parametrize("at", ["up", "settle"])
@@ -261,8 +265,9 @@ def test_what_makes_later_moves_small_again_is_said(world: World) -> None:
     world.as_full_bytes = 1000
     world.hop()
     said = [one.message for one in world.events if isinstance(one, Log)]
+    # The workspace is on the other cluster by then.
     assert any(
-        "`scratchflow backup --full` later moves send only what changed" in one for one in said
+        "run `scratchflow -p b backup --full` once when the move is done" in one for one in said
     )
 
 

@@ -246,6 +246,7 @@ def test_an_archive_of_that_name_that_is_another_one_is_left_alone(two: Two) -> 
     foretold = two.copy(third, dry_run=True)
     assert foretold.as_full_bytes > 2_000_000
     assert "and up to 2" in "".join(copied(foretold))
+    assert "after `scratchflow backup --full` later copies send only" in "".join(copied(foretold))
     done = two.copy(third)
     assert done.copied == [third]
     assert other.read_bytes() == b"something else"
@@ -553,6 +554,10 @@ def test_one_that_needs_more_than_is_left_there_is_named_when_its_own_name_is_ta
     assert (done.copied, done.blocked) == ([], [besides])
     assert two.there.ids == before
     two.require_same(without)
+    assert "`scratchflow backup --full` takes one" in "".join(copied(done))
+    newest = two.here.backup(full=True).snapshot or ""  # though nothing changed
+    assert two.copy("latest").copied == [newest]
+    two.require_same(newest)
 
 
 def test_one_that_needs_what_another_damaged_one_needs_is_compared_first(two: Two) -> None:
