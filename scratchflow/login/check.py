@@ -42,6 +42,7 @@ from scratchflow.store.checks.probe import probe_store
 from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import find_place
 from scratchflow.store.failures import translated
+from scratchflow.store.identity import read_store_id
 from scratchflow.store.known import store_lost
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import noted_base, read_base, read_restoring
@@ -324,12 +325,13 @@ def _check_tmux(settings: Settings) -> Check:
 def _check_store(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
     """The store, and a line for each thing that its file system lacks."""
     store = expand(settings.profile.store, environment)
+    mirror = settings.profile.backup.mirror
     try:
         place = find_place(store, settings.profile.workspace)
+        read_store_id(place)  # backups stop where it cannot be read
+        lost = store_lost(expand("~", environment), place, node_name(environment), mirror=mirror)
     except ScratchflowError as error:
         return [_failed_store(error)]
-    mirror = settings.profile.backup.mirror
-    lost = store_lost(expand("~", environment), place, node_name(environment), mirror=mirror)
     if lost is not None:
         return [_failed_store(lost)]
     nearest = _nearest(store)

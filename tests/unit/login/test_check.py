@@ -130,6 +130,14 @@ def test_a_store_or_scratch_that_cannot_be_written_is_named_with_a_fix(login: Lo
     assert "config set scratch" in scratch.fix
 
 
+def test_a_store_whose_id_cannot_be_read_is_named_with_the_next_step(login: Login) -> None:
+    (login.desk.place.directory / "store.json").write_text("nonsense")
+    store = found(login)["store"]
+    assert not store.ok
+    assert "does not hold a store's id" in store.detail
+    assert "moves it away" in store.fix
+
+
 def test_a_store_that_is_not_there_yet_is_not_amiss_and_not_made(
     login: Login, tmp_path: Path
 ) -> None:
