@@ -19,7 +19,9 @@ let workbench: Workbench;
 
 beforeAll(async () => {
   undo.later(() => server.stop());
-  await server.start({ files: WEEK[0]?.files ?? {} });
+  // Draws a terminal's text as text, which can be read here.
+  const settings = { 'terminal.integrated.gpuAcceleration': 'off' };
+  await server.start({ settings, files: WEEK[0]?.files ?? {} });
   workbench = await Workbench.open(server);
   undo.later(() => workbench.close());
 });
@@ -54,6 +56,11 @@ test('without the command line, one click installs it', async () => {
   await workbench.toast('scratchflow is installed').waitFor({ timeout: 180_000 });
   await workbench.statusSays('this machine · no backup yet');
   await workbench.clearToasts();
+  await workbench.command('Terminal: Create New Terminal');
+  await workbench.terminal.filter({ hasText: /[$#]/ }).waitFor({ timeout: 60_000 });
+  await workbench.page.keyboard.type('scratchflow --version | sed s/^/found:/\n');
+  await workbench.terminal.filter({ hasText: /found:scratchflow/ }).waitFor({ timeout: 60_000 });
+  await workbench.command('Terminal: Kill All Terminals');
 });
 
 test('Create Workspace and Run Backup work on this machine', async () => {

@@ -12,10 +12,11 @@ import { tellGrant } from './flows/queue';
 import { offerOnce } from './flows/remoteSsh';
 import { shellTerminal } from './flows/shell';
 import { installedCli } from './cli/install';
-import { locate } from './cli/locate';
+import { isOnPath, locate } from './cli/locate';
 import { CLI_VERSION } from './cli/protocol';
 import { globalArgs, text } from './settings';
 import { SnapshotFiles } from './cli/snapshotFiles';
+import { linkDirectory, offerInTerminals } from './cli/terminalPath';
 import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
@@ -44,7 +45,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const nodes = () => screen.freshNodes();
   const [jobs, refreshJobs] = [() => screen.jobs.fresh(), () => screen.jobs.refresh()];
   const refreshSync = () => screen.clusters.refreshSync();
-  const reconnect = () => beginAnew(watch, screen);
+  const offer = () =>
+    void offerProgram(context, editor, storage).catch((error: unknown) => log(String(error)));
+  const reconnect = () => beginAnew(watch, screen, offer);
   const flow: Context = {
     ...{ cli, editor, store, nodes, jobs, refreshJobs, refreshSync, refresh, reconnect },
     ...{ locate: find, globalArgs: args },
@@ -59,22 +62,38 @@ export function activate(context: vscode.ExtensionContext): void {
       log,
     }),
     registerProfile(flow, editor),
-    ...react(flow, screen, watch),
+    ...react(flow, screen, watch, offer),
     { dispose: () => stopAll(watch, cli) },
   );
   // Starting a process takes longer than all of the above; the editor need not wait for it.
-  setImmediate(() => begin(watch));
+  setImmediate(() => begin(watch, offer));
   log(`# activated in ${(performance.now() - startedMs).toFixed(1)} ms`);
 }
 
-function beginAnew(watch: Watch, screen: Screen): void {
+function beginAnew(watch: Watch, screen: Screen, offer: () => void): void {
   watch.restart();
   screen.refresh();
   screen.clusters.refresh();
+  offer();
+}
+
+/** Terminals of a window on another machine are there, and the program is here: they get nothing. */
+async function offerProgram(
+  context: vscode.ExtensionContext,
+  editor: VsCodeEditor,
+  storage: string,
+): Promise<void> {
+  if (editor.isElsewhere()) return;
+  const places = placesOf(editor, storage);
+  await offerInTerminals(context.environmentVariableCollection, storage, {
+    locate: () => locate(places),
+    isOnPath: () => isOnPath(places),
+  });
 }
 
 /** Of several windows that are restored at once, only one has the focus; the others hear of no change. */
-function begin(watch: Watch): void {
+function begin(watch: Watch, offer: () => void): void {
+  offer();
   watch.start();
   watch.focusChanged(vscode.window.state.focused);
 }
@@ -116,7 +135,11 @@ function placesOf(editor: VsCodeEditor, storage: string) {
   return {
     setting: text(editor.setting('cliPath')),
     path: process.env.PATH ?? '',
-    folders: (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath),
+    folders: [
+      ...(vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath),
+      // An editor that was started in one of its own terminals has it on its PATH.
+      linkDirectory(storage),
+    ],
     own: installedCli(storage, CLI_VERSION),
   };
 }
@@ -146,7 +169,12 @@ function registerProfile(flow: Context, editor: VsCodeEditor): vscode.Disposable
 }
 
 /** What happens without a command: the picture changes, time passes, settings and focus change. */
-function react(flow: Context, screen: Screen, watch: Watch): vscode.Disposable[] {
+function react(
+  flow: Context,
+  screen: Screen,
+  watch: Watch,
+  offerProgram: () => void,
+): vscode.Disposable[] {
   const deadlines = new Deadlines(flow);
   const look = guarded(flow, () => deadlines.look(Date.now()));
   const offer = guarded(flow, offerOnce);
@@ -167,7 +195,9 @@ function react(flow: Context, screen: Screen, watch: Watch): vscode.Disposable[]
       if (phaseOf(now) === 'held' && phaseOf(before) !== 'held') void offer();
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration('scratchflow')) watch.restart();
+      if (!change.affectsConfiguration('scratchflow')) return;
+      watch.restart();
+      offerProgram();
     }),
     vscode.window.onDidChangeWindowState(({ focused }) => watch.focusChanged(focused)),
     { dispose: () => clearInterval(tick) },

@@ -10,7 +10,7 @@ export interface Places {
   /** `scratchflow.cliPath`, as the user wrote it. */
   readonly setting: string;
   readonly path: string;
-  /** Folders that are open in the editor: nothing in them is ever started. */
+  /** Folders that are open in the editor, and the one of our link to the program: nothing in them is ever started. */
   readonly folders: readonly string[];
   /** The CLI in the extension's own venv, if it is installed there. */
   readonly own: string;
@@ -18,10 +18,19 @@ export interface Places {
 
 export async function locate(places: Places): Promise<string> {
   if (places.setting.trim() !== '') return fromSetting(places.setting.trim());
-  for (const candidate of [...onPath(places), places.own]) {
-    if (await isExecutable(candidate)) return candidate;
-  }
-  throw new CliError(missing());
+  const found = await firstOf([...onPath(places), places.own]);
+  if (found === undefined) throw new CliError(missing());
+  return found;
+}
+
+/** Whether a shell would find one. */
+export async function isOnPath(places: Places): Promise<boolean> {
+  return (await firstOf(onPath(places))) !== undefined;
+}
+
+async function firstOf(candidates: readonly string[]): Promise<string | undefined> {
+  for (const candidate of candidates) if (await isExecutable(candidate)) return candidate;
+  return undefined;
 }
 
 async function fromSetting(written: string): Promise<string> {

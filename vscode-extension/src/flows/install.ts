@@ -22,7 +22,10 @@ export async function install({ editor, reconnect }: Context, places: Places): P
   if (!(await isInUse(editor))) return;
   reconnect();
   const button = 'Set Up Cluster';
-  const pressed = await editor.inform('scratchflow is installed.', button);
+  const pressed = await editor.inform(
+    'scratchflow is installed, also for new terminals of this editor.',
+    button,
+  );
   if (pressed === button) await editor.execute('scratchflow.setup');
 }
 

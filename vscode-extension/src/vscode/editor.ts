@@ -113,8 +113,13 @@ export class VsCodeEditor implements Editor {
 
   /** In a remote window a `file:` URI is what makes a terminal a local one. */
   private localHome(): string | vscode.Uri {
+    return this.isElsewhere() ? vscode.Uri.file(homedir()) : homedir();
+  }
+
+  /** Whether this window, and its terminals with it, is on another machine than this extension. */
+  isElsewhere(): boolean {
     const isLocal = this.context.extension.extensionKind === vscode.ExtensionKind.UI;
-    return vscode.env.remoteName !== undefined && isLocal ? vscode.Uri.file(homedir()) : homedir();
+    return vscode.env.remoteName !== undefined && isLocal;
   }
 
   async copy(text: string): Promise<void> {

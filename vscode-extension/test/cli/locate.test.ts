@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { locate, onPath } from '../../src/cli/locate';
+import { isOnPath, locate, onPath } from '../../src/cli/locate';
 import { problemOf } from '../../src/cli/problem';
 
 const root = mkdtempSync(join(tmpdir(), 'locate-'));
@@ -33,6 +33,15 @@ describe('the CLI is found', () => {
     expect(onPath({ ...places, path, folders: [root] })).toEqual(['/usr/bin/scratchflow']);
     expect(onPath({ ...places, path: `${root}-other`, folders: [root] })).toHaveLength(1);
   });
+});
+
+test('a shell finds what is on PATH, and nothing else', async () => {
+  const all = { ...places, setting: other, own };
+  expect(await isOnPath({ ...all, path: join(root, 'bin') })).toBe(true);
+  expect(await isOnPath({ ...all, path: join(root, 'none') })).toBe(false);
+  // Our link to the program is no program of the user's.
+  const path = join(root, 'bin');
+  expect(await isOnPath({ ...all, path, folders: [path] })).toBe(false);
 });
 
 describe('a setting that leads nowhere is said, not passed over', () => {
