@@ -5,6 +5,7 @@ import type { Allocated, NodeRow, NodesShown } from '../cli/protocol';
 import { slurmArgs } from '../settings';
 import { freeText } from '../format/nodeText';
 import { plain } from '../format/words';
+import { held } from '../state/state';
 import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
@@ -16,16 +17,42 @@ const ANY = '';
 /** No node has such a name. */
 const LAST = '\0last';
 const CHOOSE = '\0choose';
+const OPEN_COMMAND = 'scratchflow.open';
+const MOVE_COMMAND = 'scratchflow.hop';
 const OPEN = 'Open Workspace';
 const START = 'Start Working';
 const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
-  const waiting = waitingJob(context.store.picture);
+  const { picture } = context.store;
+  const mine = held(picture)?.node;
+  // A picture that nobody keeps up to date is none: then the list of nodes says what is held.
+  if (mine && picture.link.is === 'watching') return offerHeld(context, mine);
+  const waiting = waitingJob(picture);
   const ask = () => choose(context);
-  const got = waiting === undefined ? await ask() : await instead(context, waiting, ask);
+  const got = waiting === undefined ? await ask() : await insteadOf(context, waiting, ask);
   if (got !== undefined) await offerNext(context, got);
+}
+
+/** A profile holds one node at a time: what can be done instead of asking for another. */
+async function offerHeld({ editor }: Context, node: string): Promise<void> {
+  const title = `${plain(node)} is yours already`;
+  const options = { title, placeholder: 'What would you like to do?' };
+  const chosen = await editor.pick(Promise.resolve(instead(title)), options);
+  if (chosen !== undefined) await editor.execute(chosen);
+}
+
+/** The commands that make sense with a node, in place of a list of nodes. */
+function instead(why: string): Choice<string>[] {
+  return [
+    { label: 'Open Workspace', value: OPEN_COMMAND, description: why },
+    {
+      label: 'Move to Another Node',
+      value: MOVE_COMMAND,
+      description: 'the workspace comes along',
+    },
+  ];
 }
 
 /** Asks for a node, as last time, or for what is chosen step by step; nothing when a question was dismissed. */
@@ -35,6 +62,10 @@ async function choose(context: Context): Promise<Allocated | undefined> {
   const chosen = await chooseNode({ ...context, nodes }, 'Allocate Compute Node', ways);
   const settings = slurmArgs((key) => context.editor.setting(key));
   if (chosen === undefined) return undefined;
+  if (chosen === OPEN_COMMAND || chosen === MOVE_COMMAND) {
+    await context.editor.execute(chosen);
+    return undefined;
+  }
   if (chosen === LAST) return requestAgreed(context, ['--last']);
   if (chosen !== CHOOSE)
     return request(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings]);
@@ -50,13 +81,13 @@ async function requestAgreed(context: Context, args: string[]): Promise<Allocate
   // Asked before anything is shown: why a request is refused is told like any other error.
   const { data } = await context.cli.run('allocate', { args: [...args, '--dry-run'] });
   const { reused, node, job_id: job, command = '' } = data;
-  if (reused && node === '') return instead(context, job, () => requestAgreed(context, args));
+  if (reused && node === '') return insteadOf(context, job, () => requestAgreed(context, args));
   // A node that is held already is used again: nothing is sent.
   return reused || (await agree(context, command)) ? request(context, args) : undefined;
 }
 
 /** A request waits already: waits for that one, or withdraws it and asks anew. */
-async function instead(
+async function insteadOf(
   context: Context,
   job: number | null,
   ask: () => Promise<Allocated | undefined>,
@@ -68,24 +99,25 @@ async function instead(
   return ask();
 }
 
-/** What else can be asked for than a node, with the request in Slurm's words beside it. */
-function ways({ last }: NodesShown): Choice<string>[] {
-  return [
+/** Nodes and what else can be asked for, with the request in Slurm's words beside it; with a node, what it is for. */
+function ways({ nodes, last, held: [mine] = [] }: NodesShown, asks: string): Choice<string>[] {
+  if (mine !== undefined) return instead(`${plain(mine)} is yours already`);
+  return nodeChoices(nodes, asks, [
     ...(last ? [{ label: 'As last time', value: LAST, description: plain(last) }] : []),
     { label: 'Choose GPUs, time, CPUs, memory…', value: CHOOSE },
-  ];
+  ]);
 }
 
 /** The node that the user wants; an empty string leaves it to Slurm. */
 export async function chooseNode(
   { editor, nodes }: Context,
   title: string,
-  more: (shown: NodesShown) => readonly Choice<string>[] = () => [],
+  offered = (shown: NodesShown, asks: string) => nodeChoices(shown.nodes, asks),
 ): Promise<string | undefined> {
   // With settings of the editor's own, the profile's request is not what goes out.
   const isOwn = slurmArgs((key) => editor.setting(key)).length > 0;
   const choices = nodes()
-    .then((shown) => nodeChoices(shown.nodes, isOwn ? '' : shown.asks, more(shown)))
+    .then((shown) => offered(shown, isOwn ? '' : (shown.asks ?? '')))
     // Without a list one can still ask for any node; why there is none is in the log.
     .catch(() => nodeChoices([]));
   return editor.pick(choices, {
