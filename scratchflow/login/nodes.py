@@ -37,13 +37,29 @@ def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
     return NodesShown(
         nodes=rows,
         partition=partition,
-        partitions=[
-            PartitionShown(name=one.name, max_time_s=one.max_time_s) for one in known if one.up
-        ],
+        partitions=[partition_shown(one, rows) for one in known if one.up],
         held=held,
         gpu_types=gpu_types(rows, partition),
         asks=" ".join(resource_options(login.profile.slurm)),
     )
+
+
+def partition_shown(partition: Partition, nodes: Sequence[Node]) -> PartitionShown:
+    """What a request can get there: as much as its largest node has, and as Slurm allows."""
+    there = [one for one in nodes if partition.name in one.partitions]
+    return PartitionShown(
+        name=partition.name,
+        max_time_s=partition.max_time_s,
+        most_cpus=_most([one.cpus for one in there], partition.max_cpus),
+        most_memory_bytes=_most([one.memory_bytes for one in there], partition.max_memory_bytes),
+        gpu_types=gpu_types(there, partition.name),
+    )
+
+
+def _most(amounts: Sequence[int], limit: int | None) -> int | None:
+    if not amounts:
+        return limit
+    return max(amounts) if limit is None else min(max(amounts), limit)
 
 
 def gpu_types(nodes: Sequence[Node], partition: str | None) -> list[GpuTypeShown]:

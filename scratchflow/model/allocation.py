@@ -151,6 +151,9 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
     max_time_s: int | None
     default_time_s: int | None
     nodes: tuple[str, ...]
+    max_cpus: int | None = None
+    max_memory_bytes: int | None = None
+    """Of one node, both."""
 
 
 WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)

@@ -242,7 +242,14 @@ def _shown_partition(pairs: dict[str, str]) -> Partition:
         max_time_s=seconds(pairs.get("MaxTime", "")),
         default_time_s=seconds(pairs.get("DefaultTime", "")),
         nodes=_partition_nodes(pairs.get("Nodes", "")),
+        max_cpus=_limit(pairs.get("MaxCPUsPerNode", "")),
+        max_memory_bytes=_limit(pairs.get("MaxMemPerNode", ""), _MIB),
     )
+
+
+def _limit(text: str, unit: int = 1) -> int | None:
+    """A number; None for UNLIMITED, and for 0, by which Slurm means the same."""
+    return _count(text) * unit or None
 
 
 def _partition_nodes(nodelist: str) -> tuple[str, ...]:

@@ -27,10 +27,17 @@ class GpuTypeShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A partition, and how long a job in it may take; None is no limit."""
+    """A partition, how long a job in it may take, and the most that one of its nodes gives to a job.
+
+    None is no limit of time; of the others, that no node of it is known.
+    """
 
     name: str
     max_time_s: int | None = None
+    most_cpus: int | None = None
+    most_memory_bytes: int | None = None
+    gpu_types: list[GpuTypeShown] = []
+    """The GPUs of its nodes, by type."""
 
 
 class NodesShown(Result, frozen=True):

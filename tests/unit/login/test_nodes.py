@@ -10,8 +10,14 @@ from scratchflow.cluster.slurm.nodes import partitions
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.nodes import gpu_types, newest_not, show_nodes, warm_nodes
-from scratchflow.model.allocation import GpuCount, Node
+from scratchflow.login.nodes import (
+    gpu_types,
+    newest_not,
+    partition_shown,
+    show_nodes,
+    warm_nodes,
+)
+from scratchflow.model.allocation import GpuCount, Node, Partition
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.requests import NOTHING
@@ -130,3 +136,21 @@ def test_the_limits_of_partitions_that_take_jobs_are_told(held: Login, slurm: Fa
     known = {one.name: one.max_time_s for one in partitions(Slurm(slurm, "alice", "login"))}
     assert known
     assert {one.name: one.max_time_s for one in shown} == known
+
+
+def test_a_partition_tells_the_most_that_one_of_its_nodes_gives() -> None:
+    nodes = [
+        with_gpus("n1", "dev", GpuCount(type="a100", total=4, free=1)),
+        msgspec.structs.replace(with_gpus("n2", "dev"), cpus=32, memory_bytes=64),
+        with_gpus("n3", "big", GpuCount(type="t4", total=2, free=2)),
+    ]
+    dev = Partition(
+        name="dev", default=True, up=True, max_time_s=600, default_time_s=None, nodes=("n1", "n2")
+    )
+    shown = partition_shown(dev, nodes)
+    assert (shown.max_time_s, shown.most_cpus, shown.most_memory_bytes) == (600, 32, 64)
+    assert [one.type for one in shown.gpu_types] == ["a100"]
+    limited = msgspec.structs.replace(dev, max_cpus=16, max_memory_bytes=1024)
+    shown = partition_shown(limited, nodes)
+    assert (shown.most_cpus, shown.most_memory_bytes) == (16, 64)
+    assert partition_shown(dev, []).most_cpus is None

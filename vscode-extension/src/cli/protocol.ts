@@ -1128,10 +1128,16 @@ export interface PartitionSeen {
   most_gpus?: number;
 }
 
-/** A partition, and how long a job in it may take; None is no limit. */
+/**
+ * A partition, how long a job in it may take, and the most that one of its nodes gives to a job.
+ * None is no limit of time; of the others, that no node of it is known.
+ */
 export interface PartitionShown {
   name: string;
   max_time_s?: number | null;
+  most_cpus?: number | null;
+  most_memory_bytes?: number | null;
+  gpu_types?: Array<GpuTypeShown>;
 }
 
 /** A path that differs between two snapshots, or a snapshot and the workspace. */

@@ -6,14 +6,17 @@ import type { GpuTypeShown, NodesShown } from '../cli/protocol';
 import { problemOf } from '../cli/problem';
 import type { Choice } from '../editor';
 import { problemText } from '../format/problemText';
-import { counted, plain, size } from '../format/words';
+import { counted, duration, plain, size } from '../format/words';
+import { text } from '../settings';
 import type { Context } from './context';
 
 const AS_PROFILE = 'As the profile says';
+const PARTITION = '--partition';
 const COUNTS = [1, 2, 4, 8, 16];
 const GIB = 1024 ** 3;
-const MEMORY_GIB = [8, 16, 32, 64];
-const TIMES = ['1h', '4h', '8h', '1d'];
+const MEMORY_GIB = [1, 2, 4, 8, 16, 32, 64];
+const HOUR_S = 3600;
+const TIMES = { '1h': HOUR_S, '4h': 4 * HOUR_S, '8h': 8 * HOUR_S, '1d': 24 * HOUR_S };
 
 interface Step {
   readonly flag: string;
@@ -53,25 +56,27 @@ async function wantsToChange({ editor }: Context, error: unknown): Promise<boole
   return pressed === CHANGE;
 }
 
-/** One question for each flag; nothing when a question was dismissed. */
+/** One question for each flag, the partition first: the others offer what it has. Nothing when one was dismissed. */
 async function chooseResources(
   { editor }: Context,
   shown: NodesShown,
   before: Answers,
 ): Promise<Answers | undefined> {
   const answers: Record<string, string> = {};
-  const all = steps(shown);
-  for (const [index, { flag, title, placeholder, choices }] of all.entries()) {
-    const offered = [asProfile(shown), ...choices];
-    const chosen = await editor.pick(Promise.resolve(firstAs(before[flag], offered)), {
-      title: `${title} (${index + 1} of ${all.length})`,
-      placeholder,
-      typed: (text) => ({ label: `Use ${plain(text)}`, value: text.trim() }),
+  const asked = text(editor.setting('slurm.partition'));
+  for (let index = 0; ; index += 1) {
+    const all = steps(shown, answers[PARTITION] || asked);
+    const step = all[index];
+    if (step === undefined) return answers;
+    const offered = [asProfile(shown), ...step.choices];
+    const chosen = await editor.pick(Promise.resolve(firstAs(before[step.flag], offered)), {
+      title: `${step.title} (${index + 1} of ${all.length})`,
+      placeholder: step.placeholder,
+      typed: (typed) => ({ label: `Use ${plain(typed)}`, value: typed.trim() }),
     });
     if (chosen === undefined) return undefined;
-    answers[flag] = chosen;
+    answers[step.flag] = chosen;
   }
-  return answers;
 }
 
 /** With the whole of what the profile asks for: the CLI says it in Slurm's words. */
@@ -95,54 +100,93 @@ export async function agree({ editor }: Context, command: string): Promise<boole
   return (await editor.pick(Promise.resolve([choice]), options)) === true;
 }
 
-export function steps(shown: NodesShown): Step[] {
+/** `partition` is the one that was chosen; empty for that of the profile. */
+export function steps(shown: NodesShown, partition = ''): Step[] {
+  const there = within(shown, partition);
   return [
+    {
+      flag: PARTITION,
+      title: 'Partition',
+      placeholder: 'In which partition? Pick one, or type its name',
+      choices: partitionChoices(shown),
+    },
     {
       flag: '--gpus',
       title: 'GPUs',
       placeholder: 'How many GPUs? Pick, or type a number or TYPE:N',
-      choices: [
-        { label: 'None', value: '0' },
-        ...(shown.gpu_types ?? []).flatMap((one) => gpuChoices(one)),
-      ],
+      choices: [{ label: 'None', value: '0' }, ...there.gpus.flatMap((one) => gpuChoices(one))],
     },
     {
       flag: '--time',
       title: 'Time',
       placeholder: 'For how long? Pick, or type something like 90m, 8h or 2d',
-      choices: TIMES.map((value) => ({ label: value, value })),
+      choices: timeChoices(there.seconds),
     },
-    cpuStep(shown),
-    memoryStep(shown),
-    {
-      flag: '--partition',
-      title: 'Partition',
-      placeholder: 'In which partition? Pick one, or type its name',
-      choices: partitionChoices(shown),
-    },
+    cpuStep(there),
+    memoryStep(there),
   ];
 }
 
-function cpuStep(shown: NodesShown): Step {
+/** What a request can get, as the CLI says it; a limit that is not known is none. */
+interface There {
+  readonly nodes: NodesShown['nodes'];
+  readonly gpus: readonly GpuTypeShown[];
+  readonly seconds: number;
+  readonly cpus: number;
+  readonly bytes: number;
+}
+
+function within(shown: NodesShown, chosen: string): There {
+  const names = (chosen || (shown.partition ?? '')).split(',').filter(Boolean);
+  const known = (shown.partitions ?? []).filter(({ name }) => names.includes(name));
+  const isOfProfile = chosen === '' || chosen === shown.partition || known.length === 0;
+  return {
+    nodes: shown.nodes.filter((node) => {
+      return known.length === 0 || node.partitions.some((name) => names.includes(name));
+    }),
+    gpus: isOfProfile
+      ? (shown.gpu_types ?? [])
+      : known.flatMap(({ gpu_types: types = [] }) => types),
+    seconds: largest(known.map(({ max_time_s: most }) => most)),
+    cpus: largest(known.map(({ most_cpus: most }) => most)),
+    bytes: largest(known.map(({ most_memory_bytes: most }) => most)),
+  };
+}
+
+/** Of several partitions, Slurm takes one that fits. */
+function largest(limits: readonly (number | null | undefined)[]): number {
+  return limits.length === 0 ? Infinity : Math.max(...limits.map((limit) => limit ?? Infinity));
+}
+
+/** Those that fit, and the longest that is allowed. */
+function timeChoices(most: number): Choice<string>[] {
+  const fitting = Object.entries(TIMES).filter(([, seconds]) => seconds < most);
+  const choices = fitting.map(([value]) => ({ label: value, value }));
+  if (most === Infinity) return choices;
+  const longest = { label: duration(most), value: `${Math.floor(most / 60)}m` };
+  return [...choices, { ...longest, description: 'the most that the partition allows' }];
+}
+
+function cpuStep({ nodes, cpus }: There): Step {
   return {
     flag: '--cpus',
     title: 'CPUs',
-    placeholder: `How many cores? ${most(shown, ({ cpus_free }) => cpus_free, String)}`,
-    choices: COUNTS.map((count) => ({
+    placeholder: `How many cores? ${most(nodes, ({ cpus_free }) => cpus_free, String)}`,
+    choices: COUNTS.filter((count) => count <= cpus).map((count) => ({
       ...{ label: String(count), value: String(count) },
-      description: freeOn(shown, ({ cpus_free }) => cpus_free >= count),
+      description: freeOn(nodes, ({ cpus_free }) => cpus_free >= count),
     })),
   };
 }
 
-function memoryStep(shown: NodesShown): Step {
+function memoryStep({ nodes, bytes }: There): Step {
   return {
     flag: '--mem',
     title: 'Memory',
-    placeholder: `How much, like 32G? ${most(shown, (node) => node.memory_free_bytes ?? 0, size)}`,
-    choices: MEMORY_GIB.map((count) => ({
+    placeholder: `How much, like 32G? ${most(nodes, (node) => node.memory_free_bytes ?? 0, size)}`,
+    choices: MEMORY_GIB.filter((count) => count * GIB <= bytes).map((count) => ({
       ...{ label: `${count}G`, value: `${count}G` },
-      description: freeOn(shown, (node) => (node.memory_free_bytes ?? 0) >= count * GIB),
+      description: freeOn(nodes, (node) => (node.memory_free_bytes ?? 0) >= count * GIB),
     })),
   };
 }
@@ -169,17 +213,14 @@ function partitionChoices({ nodes, partition }: NodesShown): Choice<string>[] {
 }
 
 /** Of the nodes that take jobs now, how many have as much. */
-function freeOn(
-  { nodes }: NodesShown,
-  has: (node: NodesShown['nodes'][number]) => boolean,
-): string {
+function freeOn(nodes: There['nodes'], has: (node: There['nodes'][number]) => boolean): string {
   const count = nodes.filter((node) => node.available && has(node)).length;
   return `free on ${count} of ${counted(nodes.length, 'node')}`;
 }
 
 function most(
-  { nodes }: NodesShown,
-  free: (node: NodesShown['nodes'][number]) => number,
+  nodes: There['nodes'],
+  free: (node: There['nodes'][number]) => number,
   words: (amount: number) => string,
 ): string {
   const open = nodes.filter(({ available }) => available);

@@ -145,7 +145,7 @@ describe('the request form', () => {
   };
   const CHOOSE = { 'Allocate Compute Node': 'Choose GPUs, time, CPUs, memory…' };
   const as = 'As the profile says';
-  const DEFAULTS = { GPUs: as, Time: as, CPUs: as, Memory: as, Partition: as };
+  const DEFAULTS = { Partition: as, GPUs: as, Time: as, CPUs: as, Memory: as };
 
   test('says beside each way what it asks of Slurm', async () => {
     const { context, editor } = lab(form);
@@ -180,7 +180,7 @@ describe('the request form', () => {
     const answers = { ...CHOOSE, ...chosen, Request: 'Send this request' };
     const { context, argvs } = lab(form, answers, NO_NODE);
     await allocate(context);
-    const flags = '--gpus a100:2 --time 90m --partition gpu';
+    const flags = '--partition gpu --gpus a100:2 --time 90m';
     expect(argvs().slice(-2)).toEqual([
       `allocate ${flags} --dry-run`,
       `allocate ${flags} --keep-waiting`,

@@ -182,6 +182,15 @@ def test_partitions() -> None:
     assert (long.up, long.max_time_s, long.default_time_s, long.nodes) == (False, None, None, ())
 
 
+def test_what_a_partition_gives_of_a_node_is_read_where_it_has_a_limit() -> None:
+    small, free = shown_partitions(
+        "PartitionName=small MaxCPUsPerNode=4 MaxMemPerNode=2048 State=UP\n"
+        "PartitionName=free MaxCPUsPerNode=UNLIMITED MaxMemPerNode=UNLIMITED State=UP\n"
+    )
+    assert (small.max_cpus, small.max_memory_bytes) == (4, 2048 * MIB)
+    assert (free.max_cpus, free.max_memory_bytes) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [("2-12:00:00", 216000), ("8:00:00", 28800), ("30:00", 1800), ("UNLIMITED", None), ("", None)],
