@@ -27,6 +27,7 @@ from scratchflow.model.results.status import (
     MirrorShown,
     OtherShown,
     Problem,
+    RunningShown,
     SessionShown,
     SnapshotsShown,
     StatusOfAll,
@@ -61,6 +62,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "store": _store(status),
         "mirror": _mirror(status.mirror),
         "auto-backup": _autobackup(status.autobackup, status.allocation),
+        "running": _running(status.running),
         "tmux": _session(status.session),
     }
     if _store_is_unread(status):
@@ -296,6 +298,10 @@ def _mirror(mirror: MirrorShown | None) -> str:
         bad = f"{counted(mirror.damaged, 'damaged snapshot')} left out"
         return ", ".join(filter(None, [mirror.mirror, said, bad]))
     return f"{mirror.mirror}, {said or 'all snapshots'}"
+
+
+def _running(running: RunningShown | None) -> str:
+    return f"{running.doing} on {running.host} since {at(running.since)}" if running else ""
 
 
 def _checked(oldest_s: int | None) -> str:

@@ -11,6 +11,7 @@ import { OF_WINDOW } from './flows/profile';
 import { tellGrant } from './flows/queue';
 import { offerOnce } from './flows/remoteSsh';
 import { shellTerminal } from './flows/shell';
+import { UnderWay } from './flows/underWay';
 import { installedCli } from './cli/install';
 import { isOnPath, locate } from './cli/locate';
 import { CLI_VERSION } from './cli/protocol';
@@ -181,6 +182,8 @@ function react(
   const grant = guarded(flow, tellGrant);
   const aliasWindow = new AliasWindow(flow);
   const lookAtWindow = guarded(flow, () => aliasWindow.look(flow.store.picture));
+  const underWay = new UnderWay(flow);
+  const lookBack = guarded(flow, () => underWay.look(flow.store.picture));
   const tick = setInterval(() => {
     screen.redraw();
     void look();
@@ -192,6 +195,7 @@ function react(
       void look();
       void grant(now, before);
       void lookAtWindow();
+      void lookBack();
       if (phaseOf(now) === 'held' && phaseOf(before) !== 'held') void offer();
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {

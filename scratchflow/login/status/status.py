@@ -36,6 +36,7 @@ from scratchflow.login.status.problems import (
     workspace_gone,
     workspace_linked,
 )
+from scratchflow.login.status.running import running_shown
 from scratchflow.login.status.saved import saved_shown
 from scratchflow.login.status.store import (
     NodeFiles,
@@ -58,6 +59,7 @@ from scratchflow.model.results.status import (
     MirrorShown,
     OtherShown,
     Problem,
+    RunningShown,
     SavedShown,
     ServerShown,
     SessionShown,
@@ -133,6 +135,7 @@ def look(
         servers=_servers(login, jobs),
         saved=stored.saved,
         mirror=stored.mirror,
+        running=stored.running,
         usage=nodes_usage,
     )
 
@@ -166,6 +169,7 @@ class _Stored(msgspec.Struct, frozen=True):
     directory: str = ""
     saved: SavedShown | None = None
     mirror: MirrorShown | None = None
+    running: RunningShown | None = None
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -223,6 +227,7 @@ def _stored(
             others=others,
             snapshots=snapshots,
             mirror=mirror,
+            running=running_shown(place, now.wall_s),
             autobackup=autobackup,
             saved=saved_shown(snapshots, autobackup, files.record_of(held), to_lose, now.wall_s),
             living=tuple(one for one in files.heartbeats if now.is_alive(one)),

@@ -190,6 +190,15 @@ class MirrorShown(msgspec.Struct, frozen=True, kw_only=True):
     """How many are known to be damaged in the store: they are not sent, and those that were may be damaged there, too."""
 
 
+class RunningShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that writes to the store now, from whichever machine it was started."""
+
+    doing: str
+    """The verb, like `backup`; the auto-backup's are `backup`, too."""
+    host: str
+    since: str
+
+
 class StatusShown(Result, frozen=True):
     """`status`: everything at one glance."""
 
@@ -220,6 +229,8 @@ class StatusShown(Result, frozen=True):
     """When the workspace was last saved, and whether that is too long ago; null when it never was."""
     mirror: MirrorShown | None = None
     """The off-site copy of the snapshots; null when there is none."""
+    running: RunningShown | None = None
+    """What writes to the store now, like a backup; null when nothing does."""
     usage: list[NodeUsage] = []
     """With `--usage`: what is in use on each node of the allocation, the first one first."""
     profiles: int = 0

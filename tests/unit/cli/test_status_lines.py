@@ -10,7 +10,7 @@ from scratchflow.model.ages import at
 from scratchflow.model.allocation import AllocationState
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.results.backup import AutobackupShown
-from scratchflow.model.results.status import AliasShown, ElsewhereShown, Problem
+from scratchflow.model.results.status import AliasShown, ElsewhereShown, Problem, RunningShown
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
@@ -91,3 +91,10 @@ def test_a_store_that_can_be_read_but_not_written_to_has_its_snapshots_shown(
     problem = Problem(name=StoreUnusable.code, detail="read-only", fix="tell the staff")
     picture = msgspec.structs.replace(WELL, problems=[problem], store=store)
     assert "\n".join(shown(picture)).count("not known") == unread
+
+
+def test_a_backup_that_runs_is_told_with_its_node_and_since_when() -> None:
+    running = RunningShown(doing="backup", host="node-1", since=SOON)
+    rows = list(shown(msgspec.structs.replace(WELL, running=running)))
+    assert f"running      backup on node-1 since {at(SOON)}" in rows
+    assert not [row for row in shown(WELL) if row.startswith("running")]

@@ -39,6 +39,7 @@ export type Op = keyof Results;
 
 export class Cli {
   private readonly running = new Map<Conversation, readonly string[]>();
+  private isDisposed = false;
 
   constructor(private readonly around: Surroundings) {}
 
@@ -55,7 +56,12 @@ export class Cli {
 
   /** The window closes: everything that still runs ends, and a request for a node stays in the queue. */
   dispose(): void {
+    this.isDisposed = true;
     for (const conversation of this.running.keys()) conversation.leave();
+  }
+
+  get isClosing(): boolean {
+    return this.isDisposed;
   }
 
   /** Whether a command is under way, beside the one that only watches. */

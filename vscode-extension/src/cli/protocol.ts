@@ -1350,6 +1350,13 @@ export interface RunWindow {
   host: string;
 }
 
+/** A command that writes to the store now, from whichever machine it was started. */
+export interface RunningShown {
+  doing: string;
+  host: string;
+  since: string;
+}
+
 /** When a backup last found everything saved; one that finds nothing changed takes no snapshot, and counts. */
 export interface SavedShown {
   time: string;
@@ -1758,6 +1765,7 @@ export interface StatusShown {
   tunnels?: Array<TunnelShown>;
   saved?: SavedShown | null;
   mirror?: MirrorShown | null;
+  running?: RunningShown | null;
   usage?: Array<NodeUsage>;
   profiles?: number;
   syncs?: boolean;

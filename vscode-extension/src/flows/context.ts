@@ -9,6 +9,7 @@ import { problemText } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
 import { plain } from '../format/words';
 import type { Store } from '../state/state';
+import { noted } from './underWay';
 
 export interface Context {
   readonly cli: Cli;
@@ -46,14 +47,16 @@ export function runWithProgress<O extends Op>(
 ): Promise<Done<Results[O]>> {
   return editor.withProgress(running.title, (progress) => {
     const report = reporter(progress);
-    return cli.run(op, {
-      args: running.args ?? [],
-      signal: progress.signal,
-      onEvent: (event) => {
-        report(event);
-        running.onEvent?.(event, progress);
-      },
-    });
+    const run = () =>
+      cli.run(op, {
+        args: running.args ?? [],
+        signal: progress.signal,
+        onEvent: (event) => {
+          report(event);
+          running.onEvent?.(event, progress);
+        },
+      });
+    return noted({ cli, editor }, op, run);
   });
 }
 

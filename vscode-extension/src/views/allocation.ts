@@ -8,6 +8,7 @@ import type {
   AutobackupShown,
   CopyShown,
   Problem as StatusProblem,
+  StatusShown,
   WorkspaceShown,
 } from '../cli/protocol';
 import { actionOf } from '../hint';
@@ -78,6 +79,7 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
     leftRow(picture, nowMs),
     workspaceRow(status.workspace, status.snapshots.count > 0),
     snapshotRow(picture, nowMs),
+    ...runningRows(status, nowMs),
     ...autobackupRows(status.autobackup, nowMs),
     ...(status.problems ?? []).map(statusProblemRow),
   ];
@@ -169,6 +171,15 @@ function snapshotRow(picture: Picture, nowMs: number): Row {
     icon: 'history',
     ...(age === undefined || isSavedLate(picture) ? { tint: 'warning' as const } : {}),
   };
+}
+
+/** A command at work, also one of another window or of the auto-backup. */
+function runningRows({ running }: StatusShown, nowMs: number): Row[] {
+  if (!running) return [];
+  const { doing, host, since } = running;
+  const description = `on ${plain(host)} since ${moment(since, nowMs)}`;
+  const label = `${capital(plain(doing))} is running`;
+  return [{ label, description, tooltip: `${label} ${description}`, icon: 'sync~spin' }];
 }
 
 /** Whether it runs and when it saves next, and beneath what it could not do. */

@@ -87,6 +87,8 @@ function ofProfile({ status }: Picture): string {
 }
 
 function backupText(picture: Picture, nowMs: number): string {
+  const running = picture.status?.running;
+  if (running) return `${plain(running.doing)} is running`;
   const age = savedAge(picture, nowMs);
   return age === undefined ? 'no backup yet' : `backup ${ago(age)}`;
 }

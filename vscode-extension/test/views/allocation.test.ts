@@ -22,6 +22,13 @@ describe('the view Allocation', () => {
     ]);
   });
 
+  test('says what is at work on the store, on which host and since when', () => {
+    const since = '2026-11-15T11:59:00Z';
+    const running = { doing: 'backup', host: 'node-1', since };
+    const rows = texts(allocationRows(seeing({ ...WITH_NODE, running }), NOW));
+    expect(rows).toContain(`Backup is running: on node-1 since ${moment(since, NOW)}`);
+  });
+
   test('lists the further nodes, and what was changed there', () => {
     const nodes = ['node-1', 'node-2', 'node-3', 'node-4'];
     const allocation = WITH_NODE.allocation && { ...WITH_NODE.allocation, nodes };

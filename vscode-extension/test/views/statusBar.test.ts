@@ -16,6 +16,13 @@ describe('the status bar', () => {
     });
   });
 
+  test('says so while a backup runs, wherever it was started', () => {
+    const running = { doing: 'backup', host: 'node-1', since: '2026-11-15T11:59:00Z' };
+    expect(statusBar(seeing({ ...WITH_NODE, running }), NOW).text).toBe(
+      '$(server-process) node-1 · 3 h left · backup is running',
+    );
+  });
+
   test('names the profile where there are several', () => {
     expect(statusBar(seeing({ ...WITH_NODE, profiles: 2 }), NOW).text).toBe(
       `$(server-process) ${WITH_NODE.profile} · node-1 · 3 h left · backup 20 min ago`,

@@ -1,0 +1,16 @@
+"""Which command writes to the store now, wherever it was started: the lock tells."""
+
+from scratchflow.model.results.status import RunningShown
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.lock.holder import living_holder
+
+_PROGRAM = "scratchflow "
+
+
+def running_shown(place: StoreDirectory, now_s: float) -> RunningShown | None:
+    """What holds the lock. A restore does so only while it saves what was there: it reads the store."""
+    owner = living_holder(place, now_s)
+    if owner is None:
+        return None
+    doing = owner.doing.removeprefix(_PROGRAM)
+    return RunningShown(doing=doing, host=owner.host, since=owner.since)
