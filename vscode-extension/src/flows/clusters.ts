@@ -4,7 +4,7 @@ import type { ClusterRef } from '../format/syncText';
 import { plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
 import { openWorkspace } from './open';
-import { OF_WINDOW } from './profile';
+import { useHere } from './profile';
 import { KEEP_WAITING, offerToOpen, requestArgs } from './ready';
 
 export async function moveTo(context: Context, { profile }: ClusterRef): Promise<void> {
@@ -22,8 +22,7 @@ export async function moveTo(context: Context, { profile }: ClusterRef): Promise
     title: `Moving to ${to}`,
     args: [profile, ...KEEP_WAITING, ...requestArgs(context)],
   });
-  await editor.rememberHere(OF_WINDOW, data.to);
-  context.reconnect();
+  await useHere(context, data.to);
   const message = `The workspace is on ${plain(data.node ?? 'a node')} of ${to}, and so is this window.`;
   await offerToOpen(context, message, () => openWorkspace(context));
 }

@@ -14,7 +14,8 @@ export const OF_WINDOW = 'profile';
 const AS_ALL = '';
 
 /** False when the user dismissed the question. The answer stays with the window, so that its later commands mean the same cluster. */
-export async function chooseProfile({ cli, editor, store, reconnect }: Context): Promise<boolean> {
+export async function chooseProfile(context: Context): Promise<boolean> {
+  const { cli, editor } = context;
   const { data } = await cli.run('config show');
   const clusters = data.profiles.filter((name) => name !== BUILT_IN || name === data.profile);
   if (clusters.length < 2) return true;
@@ -24,22 +25,23 @@ export async function chooseProfile({ cli, editor, store, reconnect }: Context):
   });
   if (chosen === undefined) return false;
   if (chosen === data.profile) return true;
-  // Never the setting: that is for all windows.
-  await editor.rememberHere(OF_WINDOW, chosen);
-  // What is shown is of the profile before: it goes, and the one that commands are for now is looked at.
-  store.dispatch({ type: 'switched' });
-  reconnect();
+  await useHere(context, chosen);
   return true;
+}
+
+/** Gives this window a profile of its own, or what all windows have. Never the setting: that is for all windows. */
+export async function useHere(context: Context, profile: string | undefined): Promise<void> {
+  const { editor, store, reconnect } = context;
+  await editor.rememberHere(OF_WINDOW, profile);
+  // What is shown is of the profile before: it goes, and the one that commands are for now is looked at.
+  store.dispatch({ type: 'switched', profile: profile ?? text(editor.setting('profile')) });
+  reconnect();
 }
 
 /** For this window alone: others go on with theirs. A row of the view Clusters says which. */
 export async function switchProfile(context: Context, ref?: ClusterRef): Promise<void> {
-  const { cli, editor, reconnect } = context;
-  if (ref) {
-    await editor.rememberHere(OF_WINDOW, ref.profile);
-    reconnect();
-    return;
-  }
+  const { cli, editor } = context;
+  if (ref) return useHere(context, ref.profile);
   const { data } = await cli.run('config show');
   const asAll = {
     label: 'As in other windows',
@@ -53,8 +55,7 @@ export async function switchProfile(context: Context, ref?: ClusterRef): Promise
     placeholder: 'Which profile?',
   });
   if (chosen === undefined || (chosen === data.profile && isOwn)) return;
-  await editor.rememberHere(OF_WINDOW, chosen === AS_ALL ? undefined : chosen);
-  reconnect();
+  await useHere(context, chosen === AS_ALL ? undefined : chosen);
 }
 
 /** The one in use first. */

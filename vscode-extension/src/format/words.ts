@@ -87,6 +87,11 @@ export function snapshotName(id: string, nowMs: number): string {
     : plain(id);
 }
 
+/** While a profile has not answered yet. */
+export function askingText(profile: string): string {
+  return `asking ${plain(profile) || 'the cluster'}…`;
+}
+
 /** The beginning of a sentence. */
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -27,13 +27,15 @@ export interface Picture {
   /** When `status` was true: ages are counted from there, so a wrong clock does no harm. */
   readonly seenMs: number;
   readonly request: Request | undefined;
+  /** The profile that this window was switched to and that has not answered yet; empty when its name is not known. */
+  readonly asking?: string;
 }
 
 export type Happening =
   | { readonly type: 'link'; readonly link: Link }
   | { readonly type: 'status'; readonly data: StatusShown; readonly atMs: number }
   /** Another profile is in use: nothing is known of it yet. */
-  | { readonly type: 'switched' }
+  | { readonly type: 'switched'; readonly profile: string }
   | { readonly type: 'asked' }
   | { readonly type: 'state'; readonly event: State }
   | { readonly type: 'granted'; readonly data: Allocated; readonly atMs: number }
@@ -55,13 +57,13 @@ export function next(picture: Picture, happening: Happening): Picture {
       return { ...picture, link: linkAfter(picture, happening.link) };
     case 'status':
       return {
-        ...picture,
         link: { is: 'watching' },
         status: happening.data,
         seenMs: happening.atMs,
+        request: picture.request,
       };
     case 'switched':
-      return UNKNOWN;
+      return { ...UNKNOWN, asking: happening.profile };
     case 'asked':
       return { ...picture, request: ASKING };
     case 'state':

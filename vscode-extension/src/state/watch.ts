@@ -83,7 +83,8 @@ export class Watch {
         silenceMs: SILENCE_MS,
         signal,
         onEvent: (event) => {
-          if (event.type === 'status') this.learn(event.data);
+          // One that is being stopped may still speak, of the profile before.
+          if (event.type === 'status' && !signal.aborted) this.learn(event.data);
         },
       });
       return crashed('it stopped watching by itself');

@@ -21,7 +21,7 @@ import {
   staleSince,
   type Picture,
 } from '../state/state';
-import { ago, capital, duration, moment, plain } from '../format/words';
+import { ago, askingText, capital, duration, moment, plain } from '../format/words';
 import type { Row } from './row';
 
 /** Empty when there is nothing to tell: then the view shows its welcome with the next step. */
@@ -39,8 +39,14 @@ export function allocationRows(picture: Picture, nowMs: number): Row[] {
         ...(picture.status?.problems ?? []).map(statusProblemRow),
       ];
     case 'unknown':
-      return picture.link.is === 'waiting' ? linkRows(picture, nowMs) : [];
+      return picture.link.is === 'waiting' ? linkRows(picture, nowMs) : askingRows(picture);
   }
+}
+
+/** After a switch to another profile; what else there is to say before the first answer, the welcome says. */
+function askingRows({ asking, link }: Picture): Row[] {
+  if (asking === undefined || link.is === 'stopped') return [];
+  return [{ label: capital(askingText(asking)), icon: 'sync~spin' }];
 }
 
 /** When the watch does not run, how old the rows beneath are. */

@@ -13,7 +13,7 @@ import {
 } from '../state/state';
 import type { Link, Picture } from '../state/state';
 import { problemText } from '../format/problemText';
-import { ago, duration, moment, plain } from '../format/words';
+import { ago, askingText, capital, duration, moment, plain } from '../format/words';
 
 export interface Bar {
   readonly text: string;
@@ -37,7 +37,7 @@ export function statusBar(picture: Picture, nowMs: number): Bar {
 function phaseBar(picture: Picture, nowMs: number): Bar {
   switch (phaseOf(picture)) {
     case 'unknown':
-      return calm('$(sync~spin) scratchflow', 'Asking the cluster…');
+      return unknownBar(picture);
     case 'none':
       return noneBar(picture, nowMs);
     case 'waiting':
@@ -51,6 +51,12 @@ function phaseBar(picture: Picture, nowMs: number): Bar {
     case 'held':
       return heldBar(picture, nowMs);
   }
+}
+
+function unknownBar({ asking }: Picture): Bar {
+  if (asking === undefined) return calm('$(sync~spin) scratchflow', 'Asking the cluster…');
+  const words = askingText(asking);
+  return calm(`$(sync~spin) ${words}`, capital(words));
 }
 
 function calm(text: string, tooltip: string): Bar {

@@ -16,6 +16,7 @@ export class ClustersView {
   private readonly synced: Listing<SyncRecalled>;
   private readonly tree = new RowTree(() => this.rows());
   private view: vscode.TreeView<Row> | undefined;
+  private syncs = false;
 
   constructor(
     cli: Cli,
@@ -57,12 +58,14 @@ export class ClustersView {
   }
 
   private async rows(): Promise<readonly Row[]> {
-    const { status } = this.store.picture;
-    // Nothing is asked of the CLI before the one long-lived watch has answered.
-    if (!status) return [];
-    const clusters = this.everywhere.rows(status.profile);
+    const { status, asking } = this.store.picture;
+    const own = status?.profile ?? asking;
+    // Nothing is asked of the CLI before the one long-lived watch has answered; while another profile is asked, all stays.
+    if (own === undefined) return [];
+    if (status) this.syncs = status.syncs === true;
+    const clusters = this.everywhere.rows(own);
     this.describe();
-    return [...clusters, ...(status.syncs ? await this.syncRows() : [])];
+    return [...clusters, ...(this.syncs ? await this.syncRows() : [])];
   }
 
   /** What is wrong with `[sync]` hides no cluster. */

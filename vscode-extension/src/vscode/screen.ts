@@ -128,11 +128,9 @@ export class Screen {
     setContext('trouble', troubleOf(picture));
     setContext('isHere', isHere(picture));
     setContext('hasWorkspace', picture.status?.workspace.exists === true);
-    setContext('hasCli', picture.status !== undefined);
     setContext('hasServices', serviceRows(picture).length > 0);
-    setContext('hasCluster', Boolean(picture.status?.alias));
-    setContext('hasClusters', (picture.status?.profiles ?? 0) > 1);
-    setContext('syncs', picture.status?.syncs === true);
+    // While another profile is asked, no view goes and comes back.
+    if (picture.asking === undefined) tellViews(picture);
     this.trees['scratchflow.allocationView']?.redraw();
     this.trees['scratchflow.servicesView']?.redraw();
     void this.panel.update();
@@ -191,8 +189,16 @@ function jobMark({ status }: Picture): string {
 }
 
 /** Which of the clusters is this window's, and whether there are homes to sync. */
-function clustersMark({ status }: Picture): string {
-  return `${status?.profile} ${status?.syncs}`;
+function clustersMark({ status, asking }: Picture): string {
+  return `${status?.profile} ${asking} ${status?.syncs}`;
+}
+
+/** What there is to show at all. */
+function tellViews({ status }: Picture): void {
+  setContext('hasCli', status !== undefined);
+  setContext('hasCluster', Boolean(status?.alias));
+  setContext('hasClusters', (status?.profiles ?? 0) > 1);
+  setContext('syncs', status?.syncs === true);
 }
 
 function troubleOf({ link }: Picture): string {

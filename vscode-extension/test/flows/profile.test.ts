@@ -9,8 +9,10 @@ const PLAY = { 'config show': answering(SHOWN) };
 const SWITCH = 'Switch Profile in This Window';
 
 test('a window gets a profile of its own, and the setting stays', async () => {
-  const { context, editor } = lab(PLAY, { [SWITCH]: 'azure' });
+  const { context, editor, store } = lab(PLAY, { [SWITCH]: 'azure' }, WITH_NODE);
   await switchProfile(context);
+  // Nothing of the profile before is shown as this one's.
+  expect(store.picture).toMatchObject({ status: undefined, asking: 'azure' });
   expect(editor.picked.map(({ label }) => label)).toEqual(['aws', 'azure', 'local']);
   expect(editor.seen).toEqual([`pick: ${SWITCH}`, 'here: profile = "azure"', 'reconnect']);
 });

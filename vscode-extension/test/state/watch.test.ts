@@ -123,6 +123,14 @@ describe('the one watch', () => {
     expect(links()).toEqual(['starting', 'starting']);
   });
 
+  test('a run that was replaced tells nothing more: it is of the settings before', () => {
+    const { watch, happenings, runs } = lab();
+    watch.start();
+    watch.restart();
+    runs[0]?.options.onEvent?.({ type: 'status', data: WITH_NODE } as unknown as AnyEvent);
+    expect(happenings.filter(({ type }) => type === 'status')).toEqual([]);
+  });
+
   test('stopped, it stays stopped', async () => {
     const { watch, runs } = lab();
     watch.start();

@@ -22,6 +22,12 @@ describe('the view Allocation', () => {
     ]);
   });
 
+  test('asks the profile that a window was switched to', () => {
+    const switched = next(seeing(WITH_NODE), { type: 'switched', profile: 'azure' });
+    expect(allocationRows(switched, NOW).map(({ label }) => label)).toEqual(['Asking azure…']);
+    expect(allocationRows(UNKNOWN, NOW)).toEqual([]);
+  });
+
   test('says what is at work on the store, on which host and since when', () => {
     const since = '2026-11-15T11:59:00Z';
     const running = { doing: 'backup', host: 'node-1', since };

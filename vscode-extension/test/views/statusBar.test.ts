@@ -23,6 +23,15 @@ describe('the status bar', () => {
     );
   });
 
+  test('asks the profile that a window was switched to, and shows nothing of the one before', () => {
+    const switched = next(seeing(WITH_NODE), { type: 'switched', profile: 'azure' });
+    expect(statusBar(switched, NOW).text).toBe('$(sync~spin) asking azure…');
+    const answered = next(switched, { type: 'status', data: NO_NODE, atMs: NOW });
+    expect(statusBar(answered, NOW).text).toBe('$(circle-slash) no node');
+    const unnamed = next(seeing(WITH_NODE), { type: 'switched', profile: '' });
+    expect(statusBar(unnamed, NOW).text).toBe('$(sync~spin) asking the cluster…');
+  });
+
   test('names the profile where there are several', () => {
     expect(statusBar(seeing({ ...WITH_NODE, profiles: 2 }), NOW).text).toBe(
       `$(server-process) ${WITH_NODE.profile} · node-1 · 3 h left · backup 20 min ago`,
