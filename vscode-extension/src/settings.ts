@@ -1,5 +1,6 @@
-// The user's settings as arguments of the CLI. Reads the user's own values only, never a workspace's.
+// The user's settings as arguments of the CLI, and back. Reads the user's own values only, never a workspace's.
 
+import type { Problem } from './cli/problem';
 import { plain } from './format/words';
 
 export type Read = (key: string) => unknown;
@@ -23,6 +24,36 @@ export function slurmArgs(read: Read): string[] {
 export function backupArgs(read: Read): string[] {
   const every = text(read('backup.every'));
   return every === '' ? [] : ['--set', `backup.every=${every}`];
+}
+
+// How the CLI names what it was given by `--set`: in a refusal of the value, and in one of the whole request.
+const VALUE = /`((?:slurm|backup)\.\w+)` \(--set\)/;
+const IN_REQUEST = /`--set ((?:slurm|backup)\.\w+)=([^`]*)`/g;
+// What a flag would say is the value of a setting.
+const FITS = /(`--set [^`]+` to )`--[\w-]+ ([^`]+)`/;
+
+/** The setting that a problem is about, if any: nobody else than the settings gives the CLI a `--set`. */
+export function settingOf({ message, hint }: Problem): string | undefined {
+  const key = VALUE.exec(message)?.[1] ?? [...`${message} ${hint}`.matchAll(IN_REQUEST)][0]?.[1];
+  return key === undefined ? undefined : settingName(key);
+}
+
+/** The same problem with the names of settings, as the user knows them. */
+export function inSettings(problem: Problem): Problem {
+  if (settingOf(problem) === undefined) return problem;
+  const ours = (key: string) => `the setting \`${settingName(key)}\``;
+  const message = problem.message
+    .replace(VALUE, (_, key: string) => ours(key))
+    .replace(IN_REQUEST, (_, key: string, value: string) => `${ours(key)} (${value})`);
+  const hint = problem.hint
+    .replace('give `--set` another value', 'give the setting another value')
+    .replace(FITS, '$1`$2`')
+    .replace(IN_REQUEST, (_, key: string) => ours(key));
+  return { ...problem, message, hint };
+}
+
+function settingName(key: string): string {
+  return `scratchflow.${camel(key)}`;
 }
 
 function camel(key: string): string {

@@ -8,6 +8,7 @@ import type { AnyEvent, JobsListed, NodesShown, Results } from '../cli/protocol'
 import { problemText } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
 import { plain } from '../format/words';
+import { inSettings, settingOf } from '../settings';
 import type { Store } from '../state/state';
 import { noted } from './underWay';
 
@@ -89,6 +90,8 @@ export function guarded<A extends unknown[]>(
 const LOG = 'Show Log';
 const LOGIN = 'scratchflow.login';
 const INSTALL = 'Install scratchflow';
+export const OPEN_SETTING = 'Open Setting';
+export const OPEN_SETTINGS = 'workbench.action.openSettings';
 
 type Again = () => Promise<void>;
 
@@ -101,12 +104,18 @@ export async function tellProblem(
   const { editor } = context;
   if (problem.code === 'cli.cancelled') return tellCancelled(context, problem, again);
   const action = problemAction(problem);
-  const first = NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action?.label;
-  const buttons = first === undefined ? [LOG] : [first, LOG];
-  const pressed = await editor.fail(problemText(problem), ...buttons);
+  const setting = settingOf(problem);
+  const buttons = [firstButton(problem, action?.label), LOG].filter((one) => one !== undefined);
+  const pressed = await editor.fail(problemText(inSettings(problem)), ...buttons);
   if (pressed === LOG) editor.showLog();
+  else if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
   else if (pressed === INSTALL) await editor.execute('scratchflow.install');
   else if (pressed !== undefined && action) await act(context, action, again);
+}
+
+function firstButton(problem: Problem, action: string | undefined): string | undefined {
+  if (settingOf(problem) !== undefined) return OPEN_SETTING;
+  return NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action;
 }
 
 /** That it was cancelled, the user knows; what became of it is told, with a button for what is left to do. */

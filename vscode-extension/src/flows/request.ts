@@ -7,8 +7,8 @@ import { problemOf } from '../cli/problem';
 import type { Choice } from '../editor';
 import { problemText } from '../format/problemText';
 import { counted, duration, plain, size } from '../format/words';
-import { text } from '../settings';
-import type { Context } from './context';
+import { inSettings, settingOf, text } from '../settings';
+import { OPEN_SETTING, OPEN_SETTINGS, type Context } from './context';
 
 const AS_PROFILE = 'As the profile says';
 const PARTITION = '--partition';
@@ -51,8 +51,12 @@ const CHANGE = 'Change Request';
 const LOG = 'Show Log';
 
 async function wantsToChange({ editor }: Context, error: unknown): Promise<boolean> {
-  const pressed = await editor.fail(problemText(problemOf(error)), CHANGE, LOG);
+  const problem = problemOf(error);
+  const setting = settingOf(problem);
+  const buttons = [CHANGE, ...(setting === undefined ? [] : [OPEN_SETTING]), LOG];
+  const pressed = await editor.fail(problemText(inSettings(problem)), ...buttons);
   if (pressed === LOG) editor.showLog();
+  if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
   return pressed === CHANGE;
 }
 

@@ -32,6 +32,18 @@ test('a missing CLI can be installed from the message', async () => {
   expect(editor.seen.at(-1)).toBe('command: scratchflow.install');
 });
 
+test('a wrong value of a setting is told by the name of the setting, which a button opens', async () => {
+  const { context, editor } = lab({}, { 'The setting': 'Open Setting' });
+  const message = '`slurm.mem` (--set): must be a size like `32G`';
+  const hint = 'give `--set` another value';
+  await tellProblem(context, { code: 'config.bad_value', message, hint, retryable: false });
+  expect(editor.seen).toEqual([
+    'error: The setting `scratchflow.slurm.mem`: must be a size like `32G`. ' +
+      'Give the setting another value. | Open Setting | Show Log',
+    'command: workbench.action.openSettings scratchflow.slurm.mem',
+  ]);
+});
+
 test('a bug of our own is reported too, and cancelling is not', async () => {
   const { context, editor } = lab({});
   await guarded(context, () => Promise.reject(new Error('boom')))();

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { steps } from '../../src/flows/request';
+import { CliError } from '../../src/cli/problem';
+import { fillIn, steps } from '../../src/flows/request';
 import { node } from '../nodes';
+import { lab } from './lab';
 
 const GPU = { type: 'a100', total: 8, free: 6, most_on_a_node: 4, most_free_on_a_node: 2 };
 
@@ -65,4 +67,19 @@ describe('the steps of a request', () => {
     expect(values(steps(shown)[2])).toEqual(values(times));
     expect(values(steps(shown, 'debug,gpu')[3])).toEqual(['1', '2', '4', '8', '16']);
   });
+});
+
+test('a request that is refused for a setting names it, and a button opens it', async () => {
+  const as = 'As the profile says';
+  const { context, editor } = lab(
+    {},
+    { Partition: as, GPUs: as, Time: as, CPUs: as, Memory: as, 'The setting': 'Open Setting' },
+  );
+  const message = '`--set slurm.gpus=9` is more than the 4 GPUs that a node has';
+  const problem = { code: 'allocation.refused', message, hint: '', retryable: false };
+  await fillIn(context, { nodes: [] }, () => Promise.reject(new CliError(problem)));
+  expect(editor.seen.slice(-2)).toEqual([
+    'error: The setting `scratchflow.slurm.gpus` (9) is more than the 4 GPUs that a node has. | Change Request | Open Setting | Show Log',
+    'command: workbench.action.openSettings scratchflow.slurm.gpus',
+  ]);
 });
