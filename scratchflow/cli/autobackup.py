@@ -49,6 +49,8 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
     if switched.enabled:
         already = "" if switched.changed else " already"
         following = f", next at {at(switched.next_time)}" if switched.next_time else ""
+        if switched.workspace_exists is False:
+            following = ", once there is a workspace: `scratchflow up` brings or makes it"
         every, node = span(switched.every_s), printable(switched.node)
         also = "".join(f", `{printable(one)}`" for one in switched.others)
         yield f"auto-backup {would}on{already}: every {every} on `{node}`{also}{following}"

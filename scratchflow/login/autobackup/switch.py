@@ -160,4 +160,5 @@ def _switched(life: Heartbeat, held: HeldNode, *, changed: bool) -> AutobackupSw
         node=held.node,
         every_s=life.every_s,
         next_time=life.next_time,
+        workspace_exists=life.workspace_exists,
     )

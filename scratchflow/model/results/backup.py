@@ -140,6 +140,8 @@ class AutobackupSwitched(Result, frozen=True):
     dry_run: bool = False
     others: list[str] = []
     """The further nodes of the allocation that it runs on now, or ran on."""
+    workspace_exists: bool | None = None
+    """False when there is nothing to save on the node yet; null when it is not known."""
 
 
 class AutobackupStatus(Result, frozen=True):

@@ -289,6 +289,7 @@ export interface AutobackupSwitched {
   next_time?: string | null;
   dry_run?: boolean;
   others?: Array<string>;
+  workspace_exists?: boolean | null;
 }
 
 /** `backup`: the snapshot that holds the workspace now; `unchanged` names the one before. */

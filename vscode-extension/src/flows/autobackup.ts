@@ -5,11 +5,13 @@ import { held } from '../state/state';
 import { duration, moment, plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
 
+const START = 'Start Working';
+
 export async function autobackup(context: Context): Promise<void> {
   const auto = context.store.picture.status?.autobackup;
   // One that gives no sign of life is started again, not switched off.
   if (!auto?.enabled || auto.overdue) {
-    await context.editor.inform(await switchOn(context));
+    await tellOn(context, await switchOn(context));
     return;
   }
   const isSure = await context.editor.confirm(
@@ -20,16 +22,30 @@ export async function autobackup(context: Context): Promise<void> {
   if (isSure) await switchOff(context);
 }
 
+/** Without a workspace nothing is saved: the next step makes or brings it. */
+async function tellOn({ editor }: Context, { message, isOfUse }: SwitchedOn): Promise<void> {
+  const pressed = await editor.inform(message, ...(isOfUse ? [] : [START]));
+  if (pressed === START) await editor.execute('scratchflow.up');
+}
+
+interface SwitchedOn {
+  readonly message: string;
+  /** Whether there is a workspace to save, as far as the node says. */
+  readonly isOfUse: boolean;
+}
+
 /** Says what was done, for whoever asked for it to show. */
-async function switchOn(context: Context): Promise<string> {
+async function switchOn(context: Context): Promise<SwitchedOn> {
   const { data } = await runWithProgress(context, 'autobackup on', {
     title: 'Turning auto-backup on',
     args: backupArgs((key) => context.editor.setting(key)),
   });
+  const isOfUse = data.workspace_exists !== false;
   const next = data.next_time ? `, the next one ${moment(data.next_time, Date.now())}` : '';
   const who = plain(data.node ?? 'this machine');
   const often = `takes a snapshot every ${duration(data.every_s)}`;
-  return `Auto-backup is on: ${who} ${often}${next}.`;
+  const when = isOfUse ? next : ', once there is a workspace';
+  return { message: `Auto-backup is on: ${who} ${often}${when}.`, isOfUse };
 }
 
 async function switchOff(context: Context): Promise<void> {
@@ -43,5 +59,5 @@ export async function keepSafe(context: Context): Promise<string> {
   const { picture } = store;
   const isWanted = editor.setting('autoBackup') !== false;
   const isOff = held(picture) && picture.status?.autobackup.enabled === false;
-  return isWanted && isOff ? switchOn(context) : '';
+  return isWanted && isOff ? (await switchOn(context)).message : '';
 }

@@ -86,7 +86,7 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
     workspaceRow(status.workspace, status.snapshots.count > 0),
     snapshotRow(picture, nowMs),
     ...runningRows(status, nowMs),
-    ...autobackupRows(status.autobackup, nowMs),
+    ...autobackupRows(status, nowMs),
     ...(status.problems ?? []).map(statusProblemRow),
   ];
 }
@@ -189,14 +189,20 @@ function runningRows({ running }: StatusShown, nowMs: number): Row[] {
 }
 
 /** Whether it runs and when it saves next, and beneath what it could not do. */
-function autobackupRows(auto: AutobackupShown, nowMs: number): Row[] {
+function autobackupRows({ autobackup: auto, workspace }: StatusShown, nowMs: number): Row[] {
   const error = plain(auto.last_error ?? '');
   const tooltip = `The last one failed: ${error}`;
   return [
-    autobackupRow(auto, nowMs),
+    workspace.exists === false && auto.enabled ? idleRow(auto) : autobackupRow(auto, nowMs),
     ...(error ? [{ label: error, tooltip, icon: 'error', tint: 'bad' as const }] : []),
     ...(auto.enabled && auto.unsaved ? [unsavedRow(auto)] : []),
   ];
+}
+
+/** It runs, and there is nothing to save: no time of a next backup is promised. */
+function idleRow({ every_s }: AutobackupShown): Row {
+  const description = `every ${duration(every_s)}, once there is a workspace`;
+  return { label: 'Auto-backup', description, icon: 'watch' };
 }
 
 function unsavedRow({ unsaved = 0, unsaved_paths: paths = [] }: AutobackupShown): Row {

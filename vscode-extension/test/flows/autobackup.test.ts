@@ -17,6 +17,19 @@ test('off becomes on, as often as the user likes', async () => {
   expect(editor.seen.at(-1)).toBe('info: Auto-backup is on: node-1 takes a snapshot every 30 min.');
 });
 
+test('without a workspace no time of a next backup is promised, and Start Working is offered', async () => {
+  const next_time = '2026-11-15T12:30:00Z';
+  const on = { enabled: true, changed: true, node: 'node-1', every_s: 1800, next_time };
+  const idle = answering({ ...on, workspace_exists: false });
+  const answers = { 'Auto-backup is on': 'Start Working' };
+  const { context, editor } = lab({ 'autobackup on': idle }, answers, without);
+  await autobackup(context);
+  expect(editor.seen.slice(-2)).toEqual([
+    'info: Auto-backup is on: node-1 takes a snapshot every 30 min, once there is a workspace. | Start Working',
+    'command: scratchflow.up',
+  ]);
+});
+
 test('on becomes off only after a yes', async () => {
   const asked = lab(PLAY, {}, WITH_NODE);
   await autobackup(asked.context);

@@ -22,6 +22,12 @@ describe('the view Allocation', () => {
     ]);
   });
 
+  test('promises no next backup where there is no workspace', () => {
+    const workspace = { ...WITH_NODE.workspace, exists: false };
+    const rows = texts(allocationRows(seeing({ ...WITH_NODE, workspace }), NOW));
+    expect(rows).toContain('Auto-backup: every 30 min, once there is a workspace');
+  });
+
   test('asks the profile that a window was switched to', () => {
     const switched = next(seeing(WITH_NODE), { type: 'switched', profile: 'azure' });
     expect(allocationRows(switched, NOW).map(({ label }) => label)).toEqual(['Asking azure…']);
