@@ -13,7 +13,7 @@ from scratchflow.cli.tables import aligned
 from scratchflow.cli.up_call import shown as up_shown
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results.setup import ClusterSetUp, SetupRemoved, SitesListed
+from scratchflow.model.results.setup import ClusterSetUp, HostsListed, SetupRemoved, SitesListed
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
@@ -60,6 +60,9 @@ def setup(
     list_sites: Annotated[
         bool, typer.Option("--list-sites", help="List the sites, and what persists where on each.")
     ] = False,
+    list_hosts: Annotated[
+        bool, typer.Option("--list-hosts", help="List the hosts of your ssh config.")
+    ] = False,
     default: Annotated[
         bool, typer.Option("--default", help="Make this the profile that is used without `-p`.")
     ] = False,
@@ -99,6 +102,10 @@ def setup(
         from scratchflow.flows.setup.sites import list_sites as flow
 
         return Call("setup sites", lambda _: flow(), _sites)
+    if list_hosts:
+        from scratchflow.flows.setup.which import list_hosts as hosts
+
+        return Call("setup --list-hosts", lambda _: hosts(), _hosts)
     if remove:
         return _remove(context, login, dry_run, all_profiles, yes=yes)
     values = {
@@ -186,6 +193,10 @@ def shown(done: ClusterSetUp) -> Iterator[str]:
         else "no profile is the default"
     )
     yield f"Next: scratchflow up -p {done.profile}"
+
+
+def _hosts(listed: HostsListed) -> Iterator[str]:
+    yield from map(printable, listed.hosts)
 
 
 def _sites(listed: SitesListed) -> Iterator[str]:

@@ -75,9 +75,9 @@ test('Set Up Cluster shows what changes, then does it', async () => {
   await answer('(1 of 3)', 'login');
   await answer('(2 of 3)', '/fsx/$USER/store');
   await answer('(3 of 3)', 'dev');
-  await workbench.dialog.getByText('Set up login as profile').waitFor();
+  await workbench.quickInput.getByText('Set up login as profile').waitFor();
   await workbench.page.locator('.view-line', { hasText: 'Include' }).first().waitFor();
-  await workbench.dialog.getByRole('button', { name: 'Set Up' }).click();
+  await workbench.choice('Set Up').click();
   await workbench.toast('login is ready to use').waitFor({ timeout: 120_000 });
   await workbench.clearToasts();
   await workbench.command('View: Close All Editors');

@@ -64,8 +64,8 @@ test('Set Up Cluster asks for the code in a terminal, and goes on', async () => 
   await answer('(2 of 3)', '/fsx/$USER/store');
   await answer('(3 of 3)', 'debug');
   await typeCode();
-  await workbench.dialog.getByText('Set up login as profile').waitFor({ timeout: 60_000 });
-  await workbench.dialog.getByRole('button', { name: 'Set Up' }).click();
+  await workbench.quickInput.getByText('Set up login as profile').waitFor({ timeout: 60_000 });
+  await workbench.choice('Set Up').click();
   await workbench.toast('login is ready to use').waitFor({ timeout: 120_000 });
   await workbench.statusSays('no node');
 });

@@ -19,7 +19,7 @@ from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded,
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.requests import Hold
-from scratchflow.model.results.setup import ClusterSetUp
+from scratchflow.model.results.setup import ClusterSetUp, HostsListed
 from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.ssh.config.hosts import hosts_in_config
@@ -50,6 +50,11 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
 
     chosen = msgspec.structs.replace(options, login=login, name=name)
     return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
+
+
+def list_hosts() -> HostsListed:
+    """What a login host can be chosen from; any other one can be typed."""
+    return HostsListed(hosts=_hosts())
 
 
 def ready_to_work(
@@ -193,7 +198,7 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
     if not asker.can_ask:
         problem = "which login host? `LOGIN` is missing, and no profile is there to set up again"
         raise UsageInvalid(problem=problem, command="scratchflow setup")
-    hosts = hosts_in_config(SshPaths.of(Profile().ssh_config))[:_MOST_HOSTS]
+    hosts = _hosts()[:_MOST_HOSTS]
     here = [_THIS_MACHINE] if shutil.which("sinfo", path=environment.get("PATH")) else []
     if not hosts and not here:
         return asker.text("The cluster's login host, as you type it after `ssh`")
@@ -201,6 +206,10 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
     question = "A number, or another host as you type it after `ssh`"
     answer = asker.choose(question, [*hosts, *here], takes_text=True)
     return LOCAL if answer == _THIS_MACHINE else answer
+
+
+def _hosts() -> list[str]:
+    return hosts_in_config(SshPaths.of(Profile().ssh_config))
 
 
 def _known(caller: Caller) -> Known:

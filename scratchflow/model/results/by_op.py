@@ -14,6 +14,7 @@ RESULTS_BY_OP = {
     "setup": "setup:ClusterSetUp",
     "setup remove": "setup:SetupRemoved",
     "setup sites": "setup:SitesListed",
+    "setup --list-hosts": "setup:HostsListed",
     "survey": "setup:Surveyed",
     "nodes": "allocation:NodesShown",
     "allocate": "allocation:Allocated",

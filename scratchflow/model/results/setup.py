@@ -129,6 +129,12 @@ class SitesListed(Result, frozen=True):
     sites: list[SiteShown]
 
 
+class HostsListed(Result, frozen=True):
+    """`setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts."""
+
+    hosts: list[str]
+
+
 class LeftBehind(msgspec.Struct, frozen=True, kw_only=True):
     """Something that `setup --remove` leaves, and how to remove it."""
 

@@ -184,6 +184,14 @@ def test_in_a_terminal_remove_shows_the_change_and_asks(
     assert ("profiles.uni" not in machine.file.read_text()) == removed
 
 
+def test_hosts_of_the_ssh_config_are_listed_to_choose_a_login_host_from(machine: Machine) -> None:
+    config = Path(machine.environment["HOME"], ".ssh", "config")
+    config.parent.mkdir(mode=0o700, exist_ok=True)
+    config.write_text("Host uni lab\n  User me\nHost *.example\n")
+    assert machine.data("setup", "--list-hosts")["hosts"] == ["uni", "lab"]
+    assert machine.run("setup", "--list-hosts").stdout == "uni\nlab\n"
+
+
 def test_sites_are_listed_without_a_cluster_or_a_file(machine: Machine) -> None:
     machine.file.unlink()
     sites = {one["name"]: one for one in machine.data("setup", "--list-sites")["sites"]}

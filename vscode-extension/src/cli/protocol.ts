@@ -53,6 +53,7 @@ export interface Results {
   "setup": ClusterSetUp;
   "setup remove": SetupRemoved;
   "setup sites": SitesListed;
+  "setup --list-hosts": HostsListed;
   "survey": Surveyed;
   "nodes": NodesShown;
   "allocate": Allocated;
@@ -690,6 +691,11 @@ export interface HoppedTo {
   left_behind?: string | null;
   commands?: Array<string>;
   dry_run?: boolean;
+}
+
+/** `setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts. */
+export interface HostsListed {
+  hosts: Array<string>;
 }
 
 /** A context of the other program's file, and the profile that it became. */

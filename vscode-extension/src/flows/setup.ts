@@ -12,8 +12,7 @@ interface Answers {
 }
 
 export async function setup(context: Context): Promise<void> {
-  const { editor } = context;
-  const answers = await askAll(editor);
+  const answers = await askAll(context);
   if (!answers || !(await confirmChanges(context, answers))) return;
   const { data } = await runWithProgress(context, 'setup', {
     title: `Setting up ${plain(answers.login)}`,
@@ -23,14 +22,10 @@ export async function setup(context: Context): Promise<void> {
   await tellChecks(context, data);
 }
 
-async function askAll(editor: Context['editor']): Promise<Answers | undefined> {
+async function askAll(context: Context): Promise<Answers | undefined> {
+  const { editor } = context;
   const title = 'Set Up Cluster';
-  const login = await editor.ask({
-    title: `${title} (1 of 3): login host`,
-    prompt: 'The cluster’s login host, as you would type it after ssh',
-    placeholder: 'user@login.cluster.example, or a Host of your ssh config',
-    check: (answer) => (isHost(answer) ? undefined : 'A host name, as ssh takes it'),
-  });
+  const login = await askLogin(context, `${title} (1 of 3): login host`);
   if (login === undefined) return undefined;
   const store = await editor.ask({
     title: `${title} (2 of 3): store`,
@@ -46,6 +41,23 @@ async function askAll(editor: Context['editor']): Promise<Answers | undefined> {
     prompt: 'Slurm’s partition to ask for; empty takes the cluster’s default',
   });
   return partition === undefined ? undefined : { login, store, partition };
+}
+
+/** One of the hosts that ssh knows, or any other. */
+async function askLogin({ cli, editor }: Context, title: string): Promise<string | undefined> {
+  const hosts = cli
+    .run('setup --list-hosts')
+    .then(({ data }) => data.hosts.map((host) => ({ label: plain(host), value: host })))
+    // Without a list any host can be typed; why there is none is in the log.
+    .catch(() => []);
+  const chosen = await editor.pick(hosts, {
+    title,
+    placeholder: 'The cluster’s login host: pick one of your ssh config, or type user@host',
+    stays: true,
+    typed: (answer) =>
+      isHost(answer) ? { label: `Use ${plain(answer)}`, value: answer } : undefined,
+  });
+  return chosen !== undefined && isHost(chosen) ? chosen : undefined;
 }
 
 function isHost(answer: string): boolean {
@@ -73,17 +85,28 @@ async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp>
   }
 }
 
+const ABOUT = [
+  '# What Set Up Cluster changes in your files is below.',
+  '# scratchflow also puts its agent into your home directory on the cluster.',
+  '# `scratchflow setup --remove` takes out agent and ssh alias, and lists what it leaves.',
+  '',
+];
+
+/** Asked beside the changes, not over them: they can be read and scrolled while the question is open. */
 async function confirmChanges(context: Context, answers: Answers): Promise<boolean> {
+  const { editor } = context;
   const data = await lookAt(context, answers);
   const diffs = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '');
-  const changes = [...proposals(data, answers), ...diffs].join('\n');
-  if (changes !== '') await context.editor.showText('Changes by Set Up Cluster.diff', changes);
-  return context.editor.confirm(
-    `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`,
-    'The editor behind this question shows what changes in your files. scratchflow also puts its ' +
-      'agent into your home directory on the cluster. `scratchflow setup --remove` takes out agent and ' +
-      'ssh alias, and lists what it leaves.',
-    'Set Up',
+  const changes = [...ABOUT, ...proposals(data, answers), ...diffs].join('\n');
+  await editor.showText('Changes by Set Up Cluster.diff', changes);
+  const choices = [
+    { label: 'Set Up', value: true },
+    { label: 'Leave Everything as It Is', value: false },
+  ];
+  const title = `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`;
+  const placeholder = 'The editor shows what changes in your files';
+  return (
+    (await editor.pick(Promise.resolve(choices), { title, placeholder, stays: true })) === true
   );
 }
 

@@ -38,7 +38,12 @@ async function fill<T>(
   options: PickOptions,
 ): Promise<void> {
   let items: Item<T>[] = [];
-  const show = () => (list.items = [...items, ...typedItem(list.value, items, options)]);
+  const show = () => {
+    // Enter takes the first: what was typed in full goes before what only begins with it.
+    const isTyped = ({ label }: Item<T>) => label === list.value.trim();
+    const sorted = [...items.filter(isTyped), ...items.filter((item) => !isTyped(item))];
+    list.items = [...sorted, ...typedItem(list.value, items, options)];
+  };
   list.onDidChangeValue(show);
   try {
     items = (await choices).map((choice) => ({ ...choice }));

@@ -12,16 +12,18 @@ const ANSWERS = {
   'Set Up Cluster (2': '/fsx/$USER/s',
   'Set Up Cluster (3': 'debug',
 };
+const HOSTS = 'setup --list-hosts';
 const ARGS = 'setup login --store /fsx/$USER/s --partition debug';
 
 test('shows every change before it makes it', async () => {
-  const sure = { ...ANSWERS, 'Set up login as': true };
+  const sure = { ...ANSWERS, 'Set up login as': 'Set Up' };
   const { context, editor, argvs } = lab({ setup: answering(DONE) }, sure);
   await setup(context);
-  expect(argvs()).toEqual([`${ARGS} --dry-run`, `${ARGS} --yes`]);
-  expect(editor.seen).toContain(
-    'text: Changes by Set Up Cluster.diff: +[profiles.login]\n+Include',
-  );
+  expect(argvs()).toEqual([HOSTS, `${ARGS} --dry-run`, `${ARGS} --yes`]);
+  const shown = editor.seen.findIndex((line) => line.startsWith('text: Changes by Set Up Cluster'));
+  expect(editor.seen[shown]).toMatch(/\n\+\[profiles\.login\]\n\+Include$/);
+  // Not in a dialog, which would cover what it asks about.
+  expect(editor.seen[shown + 1]).toBe('pick: Set up login as profile “login”?');
   expect(editor.seen.at(-1)).toBe('info: login is ready to use. | Allocate Compute Node');
 });
 
@@ -33,16 +35,23 @@ test('without a store the one that the cluster offers is proposed, with the reas
   const answers = { ...ANSWERS, 'Set Up Cluster (2': '', 'Set Up Cluster (3': '' };
   const { context, editor, argvs } = lab({ setup: answering({ ...DONE, values }) }, answers);
   await setup(context);
-  expect(argvs()).toEqual(['setup login --dry-run']);
-  expect(editor.seen).toContain(
-    'text: Changes by Set Up Cluster.diff: # store = /fsx/$USER/s: shared, 2 TiB free\n+[profiles.login]\n+Include',
-  );
+  expect(argvs()).toEqual([HOSTS, 'setup login --dry-run']);
+  const text = editor.seen.find((line) => line.startsWith('text: '));
+  expect(text).toContain('\n# store = /fsx/$USER/s: shared, 2 TiB free\n+[profiles.login]');
 });
 
 test('changes nothing without a yes', async () => {
   const { context, argvs } = lab({ setup: answering(DONE) }, ANSWERS);
   await setup(context);
-  expect(argvs()).toEqual([`${ARGS} --dry-run`]);
+  expect(argvs()).toEqual([HOSTS, `${ARGS} --dry-run`]);
+});
+
+test('offers the hosts that ssh knows, and takes another one', async () => {
+  const play = { setup: answering({ hosts: ['uni', 'lab'] }) };
+  const { context, editor, argvs } = lab(play);
+  await setup(context);
+  expect(editor.picked.map(({ label }) => label)).toEqual(['uni', 'lab']);
+  expect(argvs()).toEqual([HOSTS]);
 });
 
 test('says which checks failed and what mends them', async () => {
@@ -50,7 +59,7 @@ test('says which checks failed and what mends them', async () => {
     { name: 'store', ok: false, detail: 'cannot be written', fix: 'mkdir it' },
     { name: 'login', ok: true, detail: 'fine', fix: '' },
   ];
-  const sure = { ...ANSWERS, 'Set up login as': true };
+  const sure = { ...ANSWERS, 'Set up login as': 'Set Up' };
   const { context, editor } = lab({ setup: answering({ ...DONE, checks }) }, sure);
   await setup(context);
   expect(editor.seen.at(-1)).toContain('store: cannot be written; mkdir it');
@@ -59,12 +68,12 @@ test('says which checks failed and what mends them', async () => {
 test.each(['-oProxyCommand=evil', '', 'two words'])('takes no host like %j', async (login) => {
   const { context, argvs } = lab({ setup: answering(DONE) }, { 'Set Up Cluster (1': login });
   await setup(context);
-  expect(argvs()).toEqual([]);
+  expect(argvs()).toEqual([HOSTS]);
 });
 
 test.each([
-  [0, [`${ARGS} --dry-run`, `${ARGS} --dry-run`]],
-  [12, [`${ARGS} --dry-run`]],
+  [0, [HOSTS, `${ARGS} --dry-run`, `${ARGS} --dry-run`]],
+  [12, [HOSTS, `${ARGS} --dry-run`]],
 ])('a host that asks is asked in a terminal, which ends with %s', async (code, expected) => {
   const hint = 'run `scratchflow status` in a terminal, then try again';
   const refused = { steps: [{ hello: true }, failure('auth.needed', 'Log in', hint, true)] };

@@ -12,7 +12,7 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.setup import setup as setting_up
 from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.draft import SetupOptions
-from scratchflow.flows.setup.which import foretold_set_up, ready_to_work, set_up_chosen
+from scratchflow.flows.setup.which import foretold_set_up, list_hosts, ready_to_work, set_up_chosen
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
 from scratchflow.model.events import Event, Log
@@ -200,3 +200,8 @@ def test_a_first_up_writes_the_partition_that_was_asked_for_as_setup_would(desk:
         desk.caller(TWO), NOBODY, "lab", values=values
     )  # a profile that is there is not changed
     assert desk.written == [values]
+
+
+def test_the_hosts_to_choose_from_are_those_of_the_ssh_config(desk: Desk) -> None:
+    assert desk.begun == []
+    assert list_hosts().hosts == ["aws", "lab"]
