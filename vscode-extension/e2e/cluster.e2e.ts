@@ -147,7 +147,7 @@ test('Create Workspace, then Run Backup: the snapshot is in the side bar', async
 });
 
 test('auto-backup came on by itself with the workspace', async () => {
-  await workbench.row(/^Auto-backup.*every 30 min, next/).waitFor();
+  await workbench.row(/^Auto-backup.*next \d\d:\d\d, every 30 min/).waitFor();
 });
 
 test('Initialize Scratch Space brings everything back', async () => {

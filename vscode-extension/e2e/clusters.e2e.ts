@@ -70,7 +70,7 @@ test('every profile is listed with its node or the reason why it is silent', asy
   await workbench.command('Scratchflow: Show Clusters');
   // Room for all of its rows.
   for (const title of ['Nodes', 'Snapshots', 'Allocation']) await workbench.fold(title);
-  await workbench.row(/^uni.*this window · node-\d · \d+ min left/).waitFor({ timeout: 60_000 });
+  await workbench.row(/^uni.*node-\d · \d+ min left.*this window/).waitFor({ timeout: 60_000 });
   await workbench.row(/^aws.*no node · no backup yet/).waitFor();
   await workbench.row(/^mila.*cannot find a host/).waitFor();
   await workbench.row(/^uni ↔ aws.*not synced from here yet/).waitFor();
@@ -158,7 +158,7 @@ test('the workspace moves to the other cluster, and the window with it', async (
   const moved = workbench.toast(/The workspace is on node-\d of aws, and so is this window/);
   await moved.waitFor({ timeout: 100_000 });
   await workbench.statusSays(/node-\d/);
-  await workbench.row(/^aws.*this window · node-\d/).waitFor({ timeout: 60_000 });
+  await workbench.row(/^aws.*node-\d.*this window/).waitFor({ timeout: 60_000 });
   expect(await cluster.jobs('alice')).toEqual([]);
   expect(await cluster.jobs('bob')).toHaveLength(1);
 });

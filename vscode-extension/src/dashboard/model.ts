@@ -1,7 +1,7 @@
 // What the dashboard shows, as plain data that the page draws. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { freeText, shareText } from '../format/nodeText';
+import { freeText, partsOf } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
 import type { Problem } from '../cli/problem';
 import { problemText } from '../format/problemText';
@@ -43,10 +43,11 @@ export interface Day {
 
 export interface Cell {
   readonly name: string;
-  /** What is free there, in words. */
+  /** What is free there of what is scarcest, in words; and how much of that is free, 0 to 1. */
   readonly text: string;
-  /** How much of it is free, 0 to 1. */
   readonly free: number;
+  /** The rest, in words. */
+  readonly more: string;
   readonly isAvailable: boolean;
   readonly isWarm: boolean;
   readonly label: string;
@@ -234,14 +235,15 @@ function snapshotsText(snapshots: readonly SnapshotRow[], { status }: Picture): 
 }
 
 function cellOf(node: NodeRow): Cell {
-  const cpus = node.cpus_free / Math.max(node.cpus, 1);
   // What is scarcest decides whether there is room.
-  const free = node.gpus > 0 ? Math.min(cpus, (node.gpus_free ?? 0) / node.gpus) : cpus;
+  const [scarcest, ...others] = partsOf(node).sort((left, right) => left.free - right.free);
   const isWarm = node.warm !== null;
-  const text = node.available ? shareText(node) : plain(node.state);
+  const text = node.available ? (scarcest?.text ?? '') : plain(node.state);
+  const more = node.available ? others.map((one) => one.text).join(', ') : '';
+  const free = scarcest?.free ?? 0;
   const name = plain(node.name);
   const label = `${name}: ${freeText(node)}${isWarm ? ', warm' : ''}`;
-  return { name, text, free, isAvailable: node.available, isWarm, label };
+  return { name, text, more, free, isAvailable: node.available, isWarm, label };
 }
 
 function nodesText(nodes: readonly NodeRow[]): string {
@@ -252,7 +254,7 @@ function nodesText(nodes: readonly NodeRow[]): string {
 }
 
 function nodesLegend(nodes: readonly NodeRow[]): string {
-  const words = ['The fuller a box, the more is free there; the first number says how much.'];
+  const words = ['A box is as full as its first number says: what is free of what is scarcest.'];
   if (nodes.some(({ available }) => !available)) words.push('Dashed: not available now.');
   if (nodes.some(({ warm }) => warm !== null))
     words.push('Warm: still holds a copy of your workspace.');

@@ -153,7 +153,7 @@ function nodes({ cells, nodesText, nodesLegend }: Dashboard): Node[] {
   return [text, strip, element('p', 'legend', nodesLegend)];
 }
 
-function cell({ name, text, free, isAvailable, isWarm, label }: Cell): HTMLElement {
+function cell({ name, text, more, free, isAvailable, isWarm, label }: Cell): HTMLElement {
   const fill = element('div', 'fill good');
   fill.style.height = `${Math.round(free * 100)}%`;
   const box = element('div', isAvailable ? 'box' : 'box gone', '', ...(isAvailable ? [fill] : []));
@@ -163,7 +163,8 @@ function cell({ name, text, free, isAvailable, isWarm, label }: Cell): HTMLEleme
     '',
     box,
     element('span', '', isWarm ? `${name} (warm)` : name),
-    element('span', 'legend', text),
+    element('span', 'number', text),
+    ...(more === '' ? [] : [element('span', 'legend', more)]),
   );
   whole.title = label;
   whole.setAttribute('role', 'listitem');

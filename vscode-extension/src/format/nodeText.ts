@@ -8,23 +8,30 @@ export function freeText(node: NodeRow): string {
   return node.available ? `${shareText(node)} free` : plain(node.state);
 }
 
-/** `2/4 a100, 8/16 CPUs`: where it is plain that the first number is what is free. */
-export function shareText(node: NodeRow): string {
-  return [...gpuTexts(node), `${node.cpus_free}/${node.cpus} CPUs`].join(', ');
+function shareText(node: NodeRow): string {
+  return partsOf(node)
+    .map(({ text }) => text)
+    .join(', ');
 }
 
-/** By type where Slurm knows them: one kind cannot stand in for another. */
-function gpuTexts({
-  gpus,
-  gpus_free: free,
-  gpu_type: type,
-  gpus_by_type: types,
-}: NodeRow): string[] {
-  if (gpus === 0) return [];
-  if (types && types.length > 1) return types.map((one) => part(one.free, one.total, one.type));
-  return [part(free, gpus, type ?? '')];
+/** One kind of thing that a node has. */
+export interface Part {
+  /** `2/4 a100`: the first number is what is free. */
+  readonly text: string;
+  /** How much of it is free, 0 to 1; what is not known counts as nothing. */
+  readonly free: number;
 }
 
-function part(free: number | null, total: number, type: string): string {
-  return `${free ?? '?'}/${total} ${plain(type) || 'GPUs'}`;
+/** GPUs by type where Slurm knows them, for one kind cannot stand in for another; then CPUs. */
+export function partsOf(node: NodeRow): Part[] {
+  const { gpus, gpus_free: free, gpu_type: type, gpus_by_type: types } = node;
+  const known = types && types.length > 1 ? types : [{ free, total: gpus, type: type ?? '' }];
+  return [
+    ...(gpus === 0 ? [] : known.map((one) => part(one.free, one.total, one.type || 'GPUs'))),
+    part(node.cpus_free, node.cpus, 'CPUs'),
+  ];
+}
+
+function part(free: number | null, total: number, name: string): Part {
+  return { text: `${free ?? '?'}/${total} ${plain(name)}`, free: (free ?? 0) / Math.max(total, 1) };
 }

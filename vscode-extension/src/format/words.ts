@@ -33,13 +33,21 @@ const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 /** A number of bytes as the CLI says it: `1.5 GiB`. */
 export function size(bytes: number): string {
+  const step = stepOf(bytes);
+  return `${step === 0 ? bytes : (bytes / 1024 ** step).toFixed(1)} ${SIZES[step]}`;
+}
+
+/** A part of a whole in the unit of the whole: `1.5/64 GiB`, short for a narrow side bar. */
+export function ofSize(bytes: number, whole: number): string {
+  const step = stepOf(whole);
+  const short = (amount: number) => String(Number((amount / 1024 ** step).toFixed(1)));
+  return `${short(bytes)}/${short(whole)} ${SIZES[step]}`;
+}
+
+function stepOf(bytes: number): number {
   let step = 0;
-  let value = bytes;
-  while (value >= 1024 && step < SIZES.length - 1) {
-    value /= 1024;
-    step += 1;
-  }
-  return `${step === 0 ? value : value.toFixed(1)} ${SIZES[step]}`;
+  while (bytes >= 1024 ** (step + 1) && step < SIZES.length - 1) step += 1;
+  return step;
 }
 
 /** `1 file`, `2 files`. */
@@ -60,6 +68,11 @@ export function moment(time: string, nowMs: number, seconds: Seconds = {}): stri
     month: 'short',
   });
   return `${day.replace(',', '')}, ${clock}`;
+}
+
+/** The same where today goes without saying: `14:05`. */
+export function clock(time: string, nowMs: number): string {
+  return moment(time, nowMs).replace(/^today, /, '');
 }
 
 interface Seconds {

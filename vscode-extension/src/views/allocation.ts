@@ -21,7 +21,7 @@ import {
   staleSince,
   type Picture,
 } from '../state/state';
-import { ago, askingText, capital, duration, moment, plain } from '../format/words';
+import { ago, askingText, capital, clock, duration, moment, plain } from '../format/words';
 import type { Row } from './row';
 
 /** Empty when there is nothing to tell: then the view shows its welcome with the next step. */
@@ -138,7 +138,7 @@ function leftRow(picture: Picture, nowMs: number): Row {
   if (left === undefined) return { label: 'Time left', description: 'no limit', icon: 'watch' };
   return {
     label: 'Time left',
-    description: duration(left) + (end ? ` (until ${moment(end, nowMs)})` : ''),
+    description: duration(left) + (end ? `, until ${clock(end, nowMs)}` : ''),
     icon: 'watch',
     ...(left < SHORT_S ? { tint: 'bad' as const } : {}),
   };
@@ -239,6 +239,6 @@ function autobackupRow(
       command,
     };
   }
-  const description = next_time ? `${every}, next ${moment(next_time, nowMs)}` : every;
+  const description = next_time ? `next ${clock(next_time, nowMs)}, ${every}` : every;
   return { label, description, icon: 'pass', tint: 'good' };
 }

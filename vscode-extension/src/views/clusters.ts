@@ -57,7 +57,8 @@ function rowOf(profile: string, isOwn: boolean, text: string): Row {
   return {
     id: `cluster ${profile}`,
     label: plain(profile),
-    description: isOwn ? `this window · ${text}` : text,
+    // Its icon says so, too: a narrow side bar cuts off the end.
+    description: isOwn ? `${text} · this window` : text,
     icon: isOwn ? 'check' : 'server-environment',
     ref,
   };

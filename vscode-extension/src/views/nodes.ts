@@ -8,7 +8,7 @@ import type { Row } from './row';
 export function nodeRows(nodes: readonly NodeRow[]): Row[] {
   return nodes.map((node) => ({
     label: plain(node.name),
-    description: (node.warm === null ? '' : 'warm · ') + freeText(node),
+    description: freeText(node) + (node.warm === null ? '' : ' · warm'),
     tooltip: tooltipOf(node),
     ...markOf(node),
   }));

@@ -1,7 +1,7 @@
 // The rows of the view In Use: what the CLI says of each node, with a bar that screen readers hear as words. Pure.
 
 import type { CpuUse, DiskUse, GpuUse, MemoryUse, NodeUsage } from '../cli/protocol';
-import { plain, size } from '../format/words';
+import { ofSize, plain, size } from '../format/words';
 import type { Row } from './row';
 
 const CELLS = 8;
@@ -44,11 +44,11 @@ function warningRow(warning: string): Row {
 }
 
 function cpuRow({ used, cores, percent, by }: CpuUse): Row {
-  return barRow('CPU', percent, `${used} of ${cores} cores`, whose(by), 'pulse');
+  return barRow('CPU', percent, `${used}/${cores} cores`, whose(by), 'pulse');
 }
 
 function memoryRow({ used_bytes, total_bytes, percent, by }: MemoryUse): Row {
-  return barRow('Memory', percent, part(used_bytes, total_bytes), whose(by), 'chip');
+  return barRow('Memory', percent, ofSize(used_bytes, total_bytes), whose(by), 'chip');
 }
 
 function scratchRow(
@@ -56,13 +56,13 @@ function scratchRow(
   isShort: boolean,
 ): Row {
   const tooltip = `${plain(path)}: ${size(free_bytes)} free`;
-  const row = barRow('Scratch', percent, part(used_bytes, total_bytes), tooltip, 'database');
+  const row = barRow('Scratch', percent, ofSize(used_bytes, total_bytes), tooltip, 'database');
   return isShort ? { ...row, tint: 'warning' } : row;
 }
 
 function gpuRow(gpu: GpuUse): Row {
   const { index, name, percent, memory_used_bytes: used, memory_total_bytes: total } = gpu;
-  const memory = used === null || total === null ? '' : `memory ${part(used, total)}`;
+  const memory = used === null || total === null ? '' : `memory ${ofSize(used, total)}`;
   const label = `GPU ${index}`;
   if (percent !== null) return barRow(label, percent, memory, plain(name), 'circuit-board');
   return { label, description: memory, tooltip: plain(name), icon: 'circuit-board' };
@@ -76,15 +76,13 @@ function gpusUnknownRow(reason: string): Row {
 function barRow(label: string, percent: number, text: string, tooltip: string, icon: string): Row {
   const full = Math.round((CELLS * percent) / 100);
   const bar = '█'.repeat(full) + '░'.repeat(CELLS - full);
-  const description = [`${bar} ${percent} %`, text].filter(Boolean).join(' · ');
-  const spoken = [`${label} ${percent} percent`, text].filter(Boolean).join(', ');
+  // The number first: a narrow side bar cuts off the end.
+  const description = [`${percent} % ${bar}`, text].filter(Boolean).join(' · ');
+  const words = text.replace('/', ' of ');
+  const spoken = [`${label} ${percent} percent`, words].filter(Boolean).join(', ');
   return { label, description, tooltip, icon, spoken };
 }
 
 function whose(by: 'job' | 'node'): string {
   return by === 'job' ? 'Of your job' : 'Of the whole node: nothing tells what your job alone uses';
-}
-
-function part(used: number, total: number): string {
-  return `${size(used)} of ${size(total)}`;
 }

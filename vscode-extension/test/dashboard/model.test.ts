@@ -63,6 +63,13 @@ test('the nodes’ strip shows how much is free', () => {
   expect(cells[0]).toMatchObject({
     ...{ name: 'a', text: '4/16 CPUs', free: 0.25, isWarm: true },
   });
+  // The box draws the number that stands first.
+  const gpus = node('c', { gpus: 4, gpus_free: 3, gpu_type: 'a100', cpus_free: 8 });
+  const busy = node('d', { gpus: 4, gpus_free: 1, gpu_type: 'a100', cpus_free: 8 });
+  expect(dashboard({ ...all, nodes: [gpus, busy] }).cells).toMatchObject([
+    { text: '8/16 CPUs', free: 0.5, more: '3/4 a100' },
+    { text: '1/4 a100', free: 0.25, more: '8/16 CPUs' },
+  ]);
   expect(cells[1]).toMatchObject({ isAvailable: false });
   expect(nodesText).toBe('1 of 2 nodes with something free, 1 warm.');
 });
@@ -75,7 +82,7 @@ test('legends explain what there is to see, and nothing else', () => {
   const plainest = dashboard({ ...all, snapshots: all.snapshots.slice(0, 2), nodes: [node('a')] });
   expect(plainest.timeline.legend).not.toContain('Dashed');
   expect(plainest.nodesLegend).toBe(
-    'The fuller a box, the more is free there; the first number says how much.',
+    'A box is as full as its first number says: what is free of what is scarcest.',
   );
 });
 

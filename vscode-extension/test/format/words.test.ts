@@ -6,6 +6,7 @@ import {
   duration,
   moment,
   moments,
+  ofSize,
   plain,
   size,
   snapshotName,
@@ -68,4 +69,9 @@ describe('foreign text', () => {
   test('loses control characters and changes of direction', () => {
     expect(plain('a\u001b[31mb\nc\u202ed')).toBe('a [31mb c d');
   });
+});
+
+test('a part of a whole has one unit, and no more digits than it needs', () => {
+  expect(ofSize(1.5 * 1024 ** 3, 64 * 1024 ** 3)).toBe('1.5/64 GiB');
+  expect(ofSize(0, 512)).toBe('0/512 B');
 });

@@ -7,7 +7,7 @@ test('the view Nodes says what is free and which are warm', () => {
     node('a', { warm: 'x' }),
     node('b', { available: false, state: 'down', reason: 'disk' }),
   ]);
-  expect(rows[0]).toMatchObject({ description: 'warm · 16/16 CPUs free', icon: 'flame' });
+  expect(rows[0]).toMatchObject({ description: '16/16 CPUs free · warm', icon: 'flame' });
   expect(rows[1]).toMatchObject({ tint: 'bad' });
   expect(rows[1]?.tooltip).toContain('disk');
 });
