@@ -5,10 +5,11 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
 import { hardToRead } from './contrast';
+import { openOnCluster } from './onCluster';
 import { Server } from './server';
 import { Undo } from './undo';
 import { until } from './until';
-import { Workbench } from './workbench';
+import type { Workbench } from './workbench';
 
 const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
 const WORK = '/scratch/alice/work';
@@ -24,13 +25,8 @@ const undo = new Undo();
 let workbench: Workbench;
 
 beforeAll(async () => {
-  undo.later(() => cluster.stop());
-  await cluster.start({ MC_GPU_TYPES: 'a100 l4' });
-  cluster.introduceTo(server.home);
-  undo.later(() => server.stop());
-  await server.start({ settings: SETTINGS });
-  workbench = await Workbench.open(server);
-  undo.later(() => workbench.close());
+  const like = { MC_GPU_TYPES: 'a100 l4' };
+  workbench = await openOnCluster({ cluster, server, undo }, { settings: SETTINGS, like });
 });
 
 afterAll(() => undo.all());

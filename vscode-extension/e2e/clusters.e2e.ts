@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
 import { CLI, Laptop } from './laptop';
+import { openOnCluster } from './onCluster';
 import { Server } from './server';
 import { Undo } from './undo';
 import { until } from './until';
-import { Workbench } from './workbench';
+import type { Workbench } from './workbench';
 
 const SETTINGS = { 'scratchflow.cliPath': CLI };
 /** The accounts that the profiles log in to. */
@@ -34,12 +35,7 @@ async function timesAsked(): Promise<number> {
   return (await Promise.all(texts)).join('\n').split('status --all --json').length - 1;
 }
 
-beforeAll(async () => {
-  undo.later(() => cluster.stop());
-  await cluster.start();
-  undo.later(() => server.stop());
-  await server.start({ settings: SETTINGS });
-  cluster.introduceTo(server.home);
+async function before(): Promise<void> {
   for (const [name, login] of [
     ['uni', 'login'],
     ['aws', 'bob@login'],
@@ -55,8 +51,10 @@ beforeAll(async () => {
   await laptop.typed('config', 'set', 'sync.folders', '["notes"]');
   await inHome('uni', 'mkdir notes && echo first > notes/todo.md && echo same > notes/plan.md');
   await laptop.typed('-p', 'uni', 'up', '--time', '1h');
-  workbench = await Workbench.open(server);
-  undo.later(() => workbench.close());
+}
+
+beforeAll(async () => {
+  workbench = await openOnCluster({ cluster, server, undo }, { settings: SETTINGS, before });
 });
 
 afterAll(() => undo.all());

@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, beforeEach, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
 import { CLI, Laptop } from './laptop';
+import { openOnCluster } from './onCluster';
 import { Server } from './server';
 import { Undo } from './undo';
-import { Workbench } from './workbench';
+import type { Workbench } from './workbench';
 
 const SETTINGS = {
   'scratchflow.cliPath': CLI,
@@ -18,17 +19,14 @@ const cluster = new Cluster();
 const undo = new Undo();
 let workbench: Workbench;
 
-beforeAll(async () => {
-  undo.later(() => cluster.stop());
-  await cluster.start();
-  undo.later(() => server.stop());
-  await server.start({ settings: SETTINGS });
-  cluster.introduceTo(server.home);
+async function before(): Promise<void> {
   const answers = ['login', '--store', '/fsx/$USER/store', '--partition', 'dev'];
   await laptop.typed('setup', ...answers, '--yes');
   await laptop.typed('up', '--time', '1h');
-  workbench = await Workbench.open(server);
-  undo.later(() => workbench.close());
+}
+
+beforeAll(async () => {
+  workbench = await openOnCluster({ cluster, server, undo }, { settings: SETTINGS, before });
 });
 
 afterAll(() => undo.all());

@@ -5,9 +5,10 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
+import { openOnCluster } from './onCluster';
 import { Server } from './server';
 import { Undo } from './undo';
-import { Workbench } from './workbench';
+import type { Workbench } from './workbench';
 
 const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
 const SETTINGS = {
@@ -21,13 +22,8 @@ const undo = new Undo();
 let workbench: Workbench;
 
 beforeAll(async () => {
-  undo.later(() => cluster.stop());
-  await cluster.start({ MC_SECOND_FACTOR: '1', MC_NODES: '1' });
-  cluster.introduceTo(server.home);
-  undo.later(() => server.stop());
-  await server.start({ settings: SETTINGS });
-  workbench = await Workbench.open(server);
-  undo.later(() => workbench.close());
+  const like = { MC_SECOND_FACTOR: '1', MC_NODES: '1' };
+  workbench = await openOnCluster({ cluster, server, undo }, { settings: SETTINGS, like });
 });
 
 afterAll(() => undo.all());
