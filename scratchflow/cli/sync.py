@@ -211,9 +211,9 @@ def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
         yield f"`{first}` and `{other}` can be synced ({printable(pair.version)})"
         return
     verb = "would bring" if synced.dry_run else "brought"
-    counts = [f"{pair.to_profile} to `{other}`", f"{pair.to_first} to `{first}`"]
+    counts = [f"{pair.to_profile:,} to `{other}`", f"{pair.to_first:,} to `{first}`"]
     changes = " and ".join(counts)
-    deletions = f", {pair.deleted} of them deletions" if pair.deleted else ""
+    deletions = f", {pair.deleted:,} of them deletions" if pair.deleted else ""
     if pair.to_first or pair.to_profile:
         yield f"{verb} {changes} (changed paths{deletions})"
     elif pair.equal:

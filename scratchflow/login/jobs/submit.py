@@ -36,6 +36,7 @@ from scratchflow.cluster.slurm.batch.script import (
     holding_option,
     interpreter,
     job_name_in,
+    never_again_option,
     option_of_ours,
     sbatch_lines,
     unusable_option,
@@ -93,7 +94,7 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     _require_usable(login, asked, lines)
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, lines) for part in parts]
-    _require_one_node_to_go_on(records[0])
+    _require_able_to_go_on(records[0])
     require_startable(login, records[0], lines, asked.given)
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
@@ -232,11 +233,17 @@ def _require_usable(login: LoginHost, asked: Submit, lines: list[str]) -> None:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 
-def _require_one_node_to_go_on(record: JobRecord) -> None:
-    if record.continues and record.slurm["nodes"] > 1:
+def _require_able_to_go_on(record: JobRecord) -> None:
+    if not record.continues:
+        return
+    problem = ""
+    if record.slurm["nodes"] > 1:
         problem = (
             "`--continue` is for jobs with one node: what others have made could not be put back"
         )
+    elif word := never_again_option(record.sbatch):
+        problem = f"`{printable(word)}` forbids what `--continue` does: leave one of them out"
+    if problem:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 

@@ -71,11 +71,13 @@ def test_paths_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_conflicts_are_named_and_give_the_exit_code() -> None:
-    done = _synced(conflicts=["p/a"], to_profile=2, deleted=1)
+    done = _synced(conflicts=["p/a"], to_profile=2000, deleted=1234)
     lines = list(module.shown(done))
     assert done.exit_code() == 41
     assert _synced(conflicts=["p/a"], full_homes=["aws"]).exit_code() == 33
-    assert lines[0] == "brought 2 to `aws` and 0 to `uni` (changed paths, 1 of them deletions)"
+    assert lines[0] == (
+        "brought 2,000 to `aws` and 0 to `uni` (changed paths, 1,234 of them deletions)"
+    )
     assert "  conflict: p/a" in lines
     assert "--interactive" in lines[-1]
 

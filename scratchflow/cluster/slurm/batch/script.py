@@ -106,7 +106,7 @@ def _first_of(
     words: Sequence[str], reasons: Mapping[str, str], short: Mapping[str, str]
 ) -> tuple[str, str] | None:
     for word in words:
-        name = _full_name(word, reasons) if word.startswith("--") else short.get(word[:2], "")
+        name = _full_name(word, reasons) or short.get(word[:2], "")
         if name:
             return word, reasons[name]
     return None
@@ -115,7 +115,7 @@ def _first_of(
 def _full_name(word: str, names: Iterable[str]) -> str:
     """Which of these long options it is: `sbatch` also takes the beginning of a name."""
     given = word[2:].partition("=")[0]
-    is_enough = len(given) >= _SHORTEST
+    is_enough = word.startswith("--") and len(given) >= _SHORTEST
     return next((name for name in names if is_enough and name.startswith(given)), "")
 
 
@@ -126,6 +126,11 @@ def holding_option(words: Sequence[str]) -> str:
         if is_long or word.startswith("-H"):
             return word
     return ""
+
+
+def never_again_option(words: Sequence[str]) -> str:
+    """The first option that forbids Slurm to put the job back into the queue; empty when there is none."""
+    return next((word for word in words if _full_name(word, ["no-requeue"])), "")
 
 
 def resources_in(words: Sequence[str]) -> dict[str, str]:

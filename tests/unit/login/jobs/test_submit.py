@@ -277,3 +277,13 @@ def test_a_job_is_called_by_its_script_and_not_by_the_interpreter(command: str, 
 def test_a_command_without_its_dashes_is_told_with_them(cluster: Cluster) -> None:
     with pytest.raises(UsageInvalid, match=r"`scratchflow submit -- python3 'a b.py' 1` runs it"):
         submit(cluster.login, Submit(script="python3", command=("a b.py", "1")))
+
+
+@pytest.mark.parametrize("option", ["--no-requeue", "--no-req"])
+def test_a_job_that_goes_on_may_not_be_forbidden_to_be_put_back(
+    cluster: Cluster, option: str
+) -> None:
+    asked = msgspec.structs.replace(CMD, sbatch=(option,))
+    assert option in submit(cluster.login, asked).command
+    with pytest.raises(UsageInvalid, match="forbids what `--continue` does"):
+        submit(cluster.login, msgspec.structs.replace(asked, continues=1))
