@@ -18,7 +18,7 @@ from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.nodes import read_nodes
-from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
+from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
@@ -98,10 +98,10 @@ def _is_enough(
     wanted = request.snapshot
     if wanted is None:
         return True
-    lineage = lineage_of(catalogue.snapshots, read_noted(place))
-    if wanted in line_of(base, lineage):
+    parents = parents_known(catalogue.snapshots, read_noted(place))
+    if wanted in line_of(base, parents):
         return True
-    if base not in line_of(wanted, lineage) or _is_changed(context, notify):
+    if base not in line_of(wanted, parents) or _is_changed(context, notify):
         raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False
 

@@ -37,6 +37,7 @@ from scratchflow.store.catalogue import Catalogue, fresh_id, needed_archives, re
 from scratchflow.store.checks.verified import known_damage
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.writer import Written
@@ -133,7 +134,7 @@ def _save_workspace(
         raise
     note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not beside)
     if options.purpose == "asked" and not beside:
-        _warn_if_newest_is_left_out(catalogue, base, notify)
+        _warn_if_newest_is_left_out(lock.place, catalogue, base, notify)
     if not beside and _is_going(context, parent, written, options):
         _keep_newest(context, lock, notify, catalogue)  # it went while the snapshot was committed
     pruned = _prune(lock, context, notify) if options.prune else ()
@@ -143,11 +144,15 @@ def _save_workspace(
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
-def _warn_if_newest_is_left_out(catalogue: Catalogue, base: str | None, notify: Notifier) -> None:
+def _warn_if_newest_is_left_out(
+    place: StoreDirectory, catalogue: Catalogue, base: str | None, notify: Notifier
+) -> None:
     """Tells that what was saved does not continue the newest snapshot, as when its node had an older copy."""
     newest = catalogue.newest_readable
     if newest is None or base is None or newest.id == base:
         return
+    if newest.id in line_of(base, parents_known(catalogue.snapshots, read_noted(place))):
+        return  # the workspace's own snapshot was removed, and came from this one
     message = (
         f"the workspace continues snapshot {base}, not {newest.id}, which was the newest and is a fork now;"
         f" `scratchflow snapshots diff {newest.id}` shows the difference, `scratchflow restore {newest.id}` brings it back"

@@ -50,10 +50,23 @@ def lineage_of(snapshots: Sequence[Manifest], noted: Mapping[str, str]) -> dict[
     listed = {one.id for one in snapshots}
     found: dict[str, str] = {}
     for one in snapshots:
-        ancestor = one.parent if one.parent in listed else noted.get(one.id)
-        if ancestor is not None and ancestor in listed and ancestor != one.id:
+        ancestor = next((each for each in _before(one, noted) if each in listed), None)
+        if ancestor is not None and ancestor != one.id:
             found[one.id] = ancestor
     return found
+
+
+def _before(one: Manifest, noted: Mapping[str, str]) -> Iterator[str]:
+    """What a snapshot came from, nearest first: its parent, what a removal noted of it, and what one noted of its parent.
+
+    The last is for a snapshot that was taken when its parent was removed already.
+    """
+    if one.parent is not None:
+        yield one.parent
+    if one.id in noted:
+        yield noted[one.id]
+    if one.parent is not None:
+        yield from line_of(one.parent, noted)
 
 
 def line_of(snapshot: str, lineage: Lineage) -> Iterator[str]:

@@ -12,6 +12,7 @@ from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace, TargetFull
 from scratchflow.model.events import Warned
+from scratchflow.node.history import list_snapshots
 from scratchflow.node.snapshot import plan, take
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
@@ -66,6 +67,21 @@ def test_a_backup_that_does_not_continue_the_newest_snapshot_says_so(desk: Desk)
     desk.write("work/notes", "and more")
     desk.backup()
     assert desk.warnings == ["workspace.behind"]
+
+
+def test_a_line_goes_on_from_what_is_left_when_its_newest_snapshot_was_removed(desk: Desk) -> None:
+    for text in ("first", "second", "third"):
+        desk.write("work/README", text)
+        desk.backup()
+    with make_lock(desk.place).acquired() as lock:
+        remove(lock, desk.ids[1:])
+    for text in ("fourth", "fifth"):
+        desk.write("work/README", text)
+        assert desk.backup().kind == "incremental"
+    assert desk.warnings == []
+    listed = list_snapshots(desk.context, desk.notify).snapshots
+    assert [one.id for one in listed] == desk.ids
+    assert not any(one.fork for one in listed)
 
 
 def test_a_full_snapshot_that_does_not_fit_is_put_off(

@@ -71,6 +71,15 @@ def test_a_snapshot_whose_parent_was_removed_still_has_its_ancestor() -> None:
     assert lineage_of(left, noted) == {make_id(3): make_id(0)}
 
 
+def test_a_snapshot_taken_after_its_parent_was_removed_has_what_that_came_from() -> None:
+    before = _history([None, 0, 1])
+    removed = {make_id(1), make_id(2)}
+    noted = parents_of_removed(before, {}, removed)
+    after = [before[0], make_manifest(make_id(3), parent=make_id(2))]
+    assert lineage_of(after, noted) == {make_id(3): make_id(0)}
+    assert lineage_of(after, {}) == {}
+
+
 def test_the_tip_of_a_fork_is_what_nothing_came_from() -> None:
     snapshots = _history([None, 0, 0, 1])
     assert tips(snapshots, lineage_of(snapshots, {})) == {make_id(2), make_id(3)}
