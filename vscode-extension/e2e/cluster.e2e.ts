@@ -71,7 +71,7 @@ test('Set Up Cluster shows what changes, then does it', async () => {
   await answer('(1 of 3)', 'login');
   await answer('(2 of 3)', '/fsx/$USER/store');
   await answer('(3 of 3)', 'dev');
-  await workbench.quickInput.getByText('Set up login as profile').waitFor();
+  await workbench.quickInput.getByText('Set up login as profile').waitFor({ timeout: 60_000 });
   await workbench.page.locator('.view-line', { hasText: 'Include' }).first().waitFor();
   await workbench.choice('Set Up').click();
   await workbench.toast('login is ready to use').waitFor({ timeout: 120_000 });

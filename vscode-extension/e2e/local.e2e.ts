@@ -61,7 +61,8 @@ test('without the command line, one click installs it', async () => {
   await workbench.page.keyboard.type('scratchflow --version | sed s/^/found:/\n');
   await workbench.terminal.filter({ hasText: /found:scratchflow/ }).waitFor({ timeout: 60_000 });
   await workbench.command('Terminal: Kill All Terminals');
-});
+  // To install it takes minutes on a busy machine.
+}, 300_000);
 
 test('Create Workspace and Run Backup work on this machine', async () => {
   await workbench.command('Scratchflow: Create Workspace');

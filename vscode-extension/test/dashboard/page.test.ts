@@ -90,6 +90,11 @@ test('bars and boxes are read out one by one', () => {
   expect(items.every(({ attributes }) => Boolean(attributes['aria-label']))).toBe(true);
 });
 
+test('the bar of the time left is read out as what it says', () => {
+  const [bar] = page.body.all().filter(({ attributes }) => attributes.role === 'img');
+  expect(bar?.attributes['aria-label']).toMatch(/^3 h left, until /);
+});
+
 test('what can be done comes first', () => {
   const buttons = page.body.all().filter(({ tag }) => tag === 'button');
   expect(buttons[0]?.id).toBe('run backup');

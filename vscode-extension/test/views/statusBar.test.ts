@@ -3,7 +3,7 @@ import { crashed, missing } from '../../src/cli/problem';
 import { moment } from '../../src/format/words';
 import { next, UNKNOWN } from '../../src/state/state';
 import { statusBar } from '../../src/views/statusBar';
-import { NO_NODE, NOW, savedLate, seeing, withLeft, WITH_NODE } from '../pictures';
+import { NO_NODE, NOW, PENDING, savedLate, seeing, withLeft, WITH_NODE } from '../pictures';
 
 const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
 const stopped = { is: 'stopped', problem: missing() } as const;
@@ -30,6 +30,13 @@ describe('the status bar', () => {
     expect(statusBar(answered, NOW).text).toBe('$(circle-slash) no node');
     const unnamed = next(seeing(WITH_NODE), { type: 'switched', profile: '' });
     expect(statusBar(unnamed, NOW).text).toBe('$(sync~spin) asking the cluster…');
+  });
+
+  test('says why one waits, and that a click withdraws the request', () => {
+    expect(statusBar(seeing(PENDING), NOW)).toMatchObject({
+      text: '$(sync~spin) waiting for a node',
+      tooltip: 'In Slurm’s queue: Priority. Click to withdraw the request.',
+    });
   });
 
   test('names the profile where there are several', () => {
