@@ -85,10 +85,15 @@ async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp>
   }
 }
 
+const ALSO =
+  'Also puts the agent into your home on the cluster; `scratchflow setup --remove` takes it out';
+/** As many lines as the list of the question covers. */
 const ABOUT = [
   '# What Set Up Cluster changes in your files is below.',
   '# scratchflow also puts its agent into your home directory on the cluster.',
   '# `scratchflow setup --remove` takes out agent and ssh alias, and lists what it leaves.',
+  '',
+  '',
   '',
 ];
 
@@ -100,7 +105,7 @@ async function confirmChanges(context: Context, answers: Answers): Promise<boole
   const changes = [...ABOUT, ...proposals(data, answers), ...diffs].join('\n');
   await editor.showText('Changes by Set Up Cluster.diff', changes);
   const choices = [
-    { label: 'Set Up', value: true },
+    { label: 'Set Up', value: true, detail: ALSO },
     { label: 'Leave Everything as It Is', value: false },
   ];
   const title = `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`;

@@ -2,10 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Choice, PickOptions } from '../editor';
-
-interface Item<T> extends vscode.QuickPickItem {
-  readonly value: T | string;
-}
+import { accepted, offered, type Item } from './choices';
 
 export function pick<T>(
   choices: Promise<readonly Choice<T>[]>,
@@ -21,8 +18,9 @@ export function pick<T>(
   void fill(list, choices, options);
   return new Promise((resolve) => {
     list.onDidAccept(() => {
-      const [chosen] = list.selectedItems;
-      if (chosen) resolve(chosen.value);
+      const chosen = accepted(list.selectedItems, list.value, options.typed);
+      if (!chosen) return;
+      resolve(chosen.value);
       list.hide();
     });
     list.onDidHide(() => {
@@ -38,12 +36,7 @@ async function fill<T>(
   options: PickOptions,
 ): Promise<void> {
   let items: Item<T>[] = [];
-  const show = () => {
-    // Enter takes the first: what was typed in full goes before what only begins with it.
-    const isTyped = ({ label }: Item<T>) => label === list.value.trim();
-    const sorted = [...items.filter(isTyped), ...items.filter((item) => !isTyped(item))];
-    list.items = [...sorted, ...typedItem(list.value, items, options)];
-  };
+  const show = () => (list.items = offered(items, list.value, options.typed));
   list.onDidChangeValue(show);
   try {
     items = (await choices).map((choice) => ({ ...choice }));
@@ -52,12 +45,4 @@ async function fill<T>(
   }
   list.busy = false;
   show();
-}
-
-/** What the user typed, as a choice of its own, unless it is the name of one that is there. */
-function typedItem<T>(text: string, items: readonly Item<T>[], { typed }: PickOptions): Item<T>[] {
-  const value = text.trim();
-  if (!typed || value === '' || items.some(({ label }) => label === value)) return [];
-  const choice = typed(value);
-  return choice ? [{ ...choice, alwaysShow: true }] : [];
 }
