@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['e2e/**/*.e2e.ts'],
+    globalSetup: 'e2e/extension.ts',
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 240_000,

@@ -1,17 +1,17 @@
 // The whole loop as a user walks it, in a real workbench, with the real CLI, on a real Slurm cluster.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
 import { hardToRead } from './contrast';
+import { CLI, Laptop } from './laptop';
 import { openOnCluster } from './onCluster';
 import { Server } from './server';
 import { Undo } from './undo';
 import { until } from './until';
 import type { Workbench } from './workbench';
 
-const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
 const WORK = '/scratch/alice/work';
 const SETTINGS = {
   'scratchflow.cliPath': CLI,
@@ -20,6 +20,7 @@ const SETTINGS = {
   'terminal.integrated.gpuAcceleration': 'off',
 };
 const server = new Server();
+const laptop = new Laptop(server.home);
 const cluster = new Cluster();
 const undo = new Undo();
 let workbench: Workbench;
@@ -247,4 +248,33 @@ test('Start Working does all of it in one go', async () => {
   await workbench.statusSays(/node-\d · 2 h 5\d min left · backup/);
   const node = /node-\d/.exec(await workbench.status.innerText())?.[0] ?? '';
   expect(await onNode(node, `cat ${WORK}/last.txt`)).toBe('last\n');
+});
+
+test('Show Jobs, while there are none, says what `submit` does', async () => {
+  await workbench.clearToasts();
+  await workbench.command('View: Close All Editors');
+  await workbench.command('Scratchflow: Show Jobs');
+  await workbench.sideBar.getByText('No jobs yet').waitFor();
+});
+
+test('a job that was submitted in a terminal appears, and its log is followed to its end', async () => {
+  const go = '/fsx/alice/go';
+  const script = `echo hello; until [ -e ${go} ]; do sleep 0.2; done; exit 3`;
+  await laptop.typed('submit', '--name', 'greeting', '--', 'sh', '-c', script);
+  const pane = workbench.pane('Jobs');
+  await pane.hover();
+  await pane.getByRole('button', { name: 'Refresh' }).click();
+  const row = workbench.row(/greeting.*\d+ · (PENDING|RUNNING|CONFIGURING)/);
+  await row.waitFor({ timeout: 60_000 });
+  const printed = workbench.terminal.filter({ hasText: 'hello' });
+  await workbench.pressOn(row, 'Follow Log', printed);
+  await cluster.exec('login', 'alice', 'touch', go);
+  await printed.filter({ hasText: 'exit code 3' }).waitFor({ timeout: 90_000 });
+  // The end of the log has the view asked for again.
+  await workbench.row(/greeting.*\d+ · FAILED/).waitFor({ timeout: 60_000 });
+});
+
+test('a click shows the job, to read', async () => {
+  await workbench.openRow(workbench.row(/greeting.*FAILED/));
+  await workbench.page.locator('.view-line', { hasText: 'FAILED' }).first().waitFor();
 });

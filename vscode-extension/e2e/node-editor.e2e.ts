@@ -10,7 +10,7 @@ import { Cluster } from './cluster';
 import { CLI, Laptop } from './laptop';
 import { answers, NodeServer, tunnelTo } from './nodeServer';
 import { Server } from './server';
-import { Undo } from './undo';
+import { together, Undo } from './undo';
 import { until } from './until';
 import { Workbench } from './workbench';
 
@@ -36,10 +36,10 @@ let url = '';
 beforeAll(async () => {
   undo.later(() => cluster.stop());
   // A session of ssh belongs to the job, and ends with it.
-  await cluster.start({ MC_NODES: '2', MC_PAM: 'adopt', MC_FSX: FSX });
-  cluster.introduceTo(server.home);
+  const starts = cluster.start({ MC_NODES: '2', MC_PAM: 'adopt', MC_FSX: FSX });
   undo.later(() => server.stop());
-  await server.start({ settings: { 'scratchflow.cliPath': CLI } });
+  await together(starts, server.start({ settings: { 'scratchflow.cliPath': CLI } }));
+  cluster.introduceTo(server.home);
   const answered = ['login', '--store', '/fsx/$USER/store', '--partition', 'dev'];
   await laptop.typed('setup', ...answered, '--yes');
   await laptop.typed('up', '--time', '2h');

@@ -2,14 +2,11 @@
 // reached by a tunnel. It lies in one directory as Remote-SSH's does: programs, settings and extensions.
 
 import { spawn } from 'node:child_process';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { VSCODE } from './codeServer';
 import type { Laptop } from './laptop';
 import { until } from './until';
 
-const VSCODE = join(
-  process.env.SCRATCHFLOW_CODE_SERVER ?? resolve('../.cache/code-server'),
-  'node_modules/code-server/lib/vscode',
-);
 const SETTINGS = {
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,

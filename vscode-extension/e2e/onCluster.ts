@@ -2,7 +2,7 @@
 
 import type { Cluster } from './cluster';
 import type { Server } from './server';
-import type { Undo } from './undo';
+import { together, type Undo } from './undo';
 import { Workbench } from './workbench';
 
 interface Parts {
@@ -22,10 +22,9 @@ interface Given {
 export async function openOnCluster(parts: Parts, given: Given): Promise<Workbench> {
   const { cluster, server, undo } = parts;
   undo.later(() => cluster.stop());
-  await cluster.start(given.like);
-  cluster.introduceTo(server.home);
   undo.later(() => server.stop());
-  await server.start({ settings: given.settings });
+  await together(cluster.start(given.like), server.start({ settings: given.settings }));
+  cluster.introduceTo(server.home);
   await given.before?.();
   const workbench = await Workbench.open(server);
   undo.later(() => workbench.close());

@@ -1,7 +1,6 @@
-// A private code-server on loopback with our .vsix in it. All that it writes lies in one directory.
-// scripts/test says where it is: SCRATCHFLOW_CODE_SERVER.
+// A private code-server on loopback with our extension in it. All that it writes lies in one directory.
 
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -13,14 +12,10 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { ENTRY } from './codeServer';
 import { until } from './until';
-
-const ENTRY = join(
-  process.env.SCRATCHFLOW_CODE_SERVER ?? resolve('../.cache/code-server'),
-  'node_modules/code-server/out/node/entry.js',
-);
-const VSIX = resolve('scratchflow.vsix');
 
 export interface Wishes {
   /** The user's settings, over what every test wants. */
@@ -60,37 +55,19 @@ export class Server {
       mkdirSync(join(this.root, name), { recursive: true });
     this.writeFiles(files);
     this.writeSettings(settings);
-    const environment = this.environment(env);
-    const common = [
-      '--user-data-dir',
-      join(this.root, 'data'),
-      '--extensions-dir',
-      join(this.root, 'extensions'),
-    ];
-    execFileSync(process.execPath, [ENTRY, ...common, '--install-extension', VSIX], {
-      env: environment,
-      stdio: 'pipe',
-    });
     const port = await freePort();
     const log = openSync(join(this.root, 'server.log'), 'w');
     const args = [
-      '--auth',
-      'none',
-      '--bind-addr',
-      `127.0.0.1:${port}`,
-      '--disable-telemetry',
-      '--disable-update-check',
+      ...['--user-data-dir', join(this.root, 'data'), '--extensions-dir', inject('extensions')],
+      ...['--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, '--disable-telemetry'],
+      ...['--disable-update-check', '--disable-getting-started-override'],
     ];
     // A process group of its own: the extension host outlives the server by seconds otherwise.
-    this.child = spawn(
-      process.execPath,
-      [ENTRY, ...common, ...args, '--disable-getting-started-override'],
-      {
-        env: environment,
-        stdio: ['ignore', log, log],
-        detached: true,
-      },
-    );
+    this.child = spawn(process.execPath, [ENTRY, ...args], {
+      env: this.environment(env),
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
     this.url = `http://127.0.0.1:${port}`;
     await until('code-server answers', () =>
       fetch(`${this.url}/healthz`).then(
