@@ -124,7 +124,7 @@ def ready(minicluster: Minicluster, tmp_path_factory: pytest.TempPathFactory) ->
 def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
     """The same, without a node before and after."""
     yield ready
-    minicluster.run("up")
+    minicluster.heal()
     ready.run("clear", "--no-backup")
     for user in ("alice", "bob"):
         minicluster.exec("login", "scancel", f"--user={user}")

@@ -29,7 +29,8 @@ class Laptop:
     @property
     def environment(self) -> dict[str, str]:
         places = {f"XDG_{kind}_HOME": str(self.home / kind) for kind in ("CONFIG", "DATA", "STATE")}
-        return {**os.environ, **places, "HOME": str(self.home)}
+        cache = {"XDG_CACHE_HOME": str(self.cluster.cache)}
+        return {**os.environ, **places, **cache, "HOME": str(self.home)}
 
     def argv(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "scratchflow", *arguments]

@@ -14,6 +14,9 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
 # Which stores alice has used: without this, a store that a test removes would count as lost.
 KNOWN_STORES = "/home/alice/.local/share/scratchflow/stores"
 
+FAULTS = ("crash", "boot", "stop", "link")
+USABLE = {"idle", "mixed", "allocated", "completing"}
+
 
 def retry_until(condition: Callable[[], bool], what: str, *, deadline_s: float = 60) -> None:
     """Wait until the condition holds; fail with `what` when it does not in time."""
@@ -44,10 +47,17 @@ class Minicluster:
     settings: Mapping[str, str] = field(default_factory=dict)
     on_laptop: tuple[str, ...] = ()
     """What to put before a command to run it on the laptop; nothing: it is this machine."""
+    faults: list[str] = field(default_factory=list)
+    """Verbs that broke something, or mended a part of it, since the last `up`."""
 
     @property
     def ssh_config(self) -> Path:
         return self.state / "laptop" / "ssh_config"
+
+    @property
+    def cache(self) -> Path:
+        """What its laptops made for it: to make the bundle of an agent takes as long as all the rest of `setup`."""
+        return self.state / "laptop" / "cache"
 
     def shared(self, path: str) -> Path:
         """A file beneath `/home` or `/fsx`, as root reaches it from here."""
@@ -76,7 +86,18 @@ class Minicluster:
 
     def run(self, *verb: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a verb of the script, like `run("crash", "node-1")`."""
-        return run(self._argv(verb), env=self._environment(), check=check)
+        if verb[0] in FAULTS:
+            self.faults.append(verb[0])
+        done = run(self._argv(verb), env=self._environment(), check=check)
+        if verb[0] == "up":
+            self.faults.clear()
+        return done
+
+    def heal(self) -> None:
+        """Runs `up` after a fault, or when Slurm cannot use every node; else there is nothing to look over."""
+        states = set(self.node_states(check=False).values())
+        if self.faults or not states or not states <= USABLE:
+            self.run("up")
 
     def exec(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command on a host as root, without ssh."""
@@ -117,9 +138,10 @@ class Minicluster:
         squeue = ["squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%i"]
         return self.exec("login", *squeue).stdout.split()
 
-    def node_states(self) -> dict[str, str]:
-        """What Slurm calls each node, like `{"node-1": "idle"}`."""
-        lines = self.exec("login", "sinfo", "--noheader", "-N", "--format=%N %T").stdout.split("\n")
+    def node_states(self, *, check: bool = True) -> dict[str, str]:
+        """What Slurm calls each node, like `{"node-1": "idle"}`; without `check`, none when it does not answer."""
+        sinfo = ["sinfo", "--noheader", "-N", "--format=%N %T"]
+        lines = self.exec("login", *sinfo, check=check).stdout.split("\n")
         return dict(line.split() for line in lines if line)
 
     def _argv(self, verb: Sequence[str]) -> list[str]:

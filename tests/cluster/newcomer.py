@@ -69,7 +69,8 @@ class Newcomer:
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        return {**kept, "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.runtime)}
+        places = {"XDG_RUNTIME_DIR": str(self.runtime), "XDG_CACHE_HOME": str(self.cluster.cache)}
+        return {**kept, **places, "HOME": str(self.home)}
 
     def argv(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "scratchflow", *arguments]
@@ -116,11 +117,11 @@ class Newcomer:
         return path.read_text() if path.exists() else ""
 
     def files(self) -> dict[str, bytes]:
-        """Everything in the home that is not a cache."""
+        """Everything in the home."""
         return {
             str(path.relative_to(self.home)): path.read_bytes()
             for path in self.home.rglob("*")
-            if path.is_file() and ".cache" not in path.parts
+            if path.is_file()
         }
 
     def on_cluster(self) -> str:

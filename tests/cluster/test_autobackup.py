@@ -158,17 +158,13 @@ def test_clear_in_the_middle_of_a_backup_waits_for_it_and_saves_the_rest(
     assert laptop.data("snapshots", "verify")["bad"] == []
 
 
-def test_its_files_are_for_the_user_alone(laptop: Laptop, minicluster: Minicluster) -> None:
+def test_its_files_are_for_the_user_alone_it_costs_next_to_nothing_and_a_backup_is_nice(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
     loop = Loop(minicluster, laptop.data("up")["node"])
     modes = {path.name: oct(path.stat().st_mode & 0o777) for path in loop.file.parent.iterdir()}
     assert modes == {loop.file.name: "0o600", f"{loop.node}.log": "0o600"}
     assert oct(loop.file.parent.stat().st_mode & 0o777) == "0o700"
-
-
-def test_between_two_backups_it_costs_next_to_nothing_and_a_backup_is_nice(
-    laptop: Laptop, minicluster: Minicluster
-) -> None:
-    loop = Loop(minicluster, laptop.data("up")["node"])
     assert loop.life["every_s"] == 1800
     result = laptop.data("autobackup", "status")["autobackup"]["priority"]
     assert (result, loop.stat()[NICE]) == ("nice 10, ionice 7", 10)
@@ -193,20 +189,20 @@ def test_switched_on_for_a_job_that_has_just_ended_it_says_so(
     assert (refused["exit_code"], "scratchflow up" in refused["hint"]) == (25, True)
 
 
-def test_a_second_workspace_is_saved_too_and_at_the_jobs_end(
+def test_a_second_workspace_is_saved_too_and_both_when_the_job_is_cancelled_by_hand(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     second = ("--set", "workspace=p2")
 
-    def snapshots() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = laptop.data("snapshots", "list", *second)["snapshots"]
+    def snapshots(*workspace: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = laptop.data("snapshots", "list", *workspace)["snapshots"]
         return found
 
     got = laptop.data("up", "--set", "backup.every=2s")
     loop = Loop(minicluster, got["node"])
     laptop.data("create", *second)
     assert laptop.ssh("echo one > /scratch/alice/p2/one").returncode == 0
-    retry_until(lambda: snapshots()[-1]["files"] == 1, "the auto-backup saves it")
+    retry_until(lambda: snapshots(*second)[-1]["files"] == 1, "the auto-backup saves it")
     retry_until(lambda: laptop.data("status")["others"], "its sign of life names it")
     (other,) = laptop.data("status")["others"]
     assert (other["path"], other["last_error"]) == ("/scratch/alice/p2", None)
@@ -214,10 +210,15 @@ def test_a_second_workspace_is_saved_too_and_at_the_jobs_end(
     assert (shown["enabled"], shown["of_workspace"]) == (True, "work")
     laptop.data("autobackup", "on", "--set", "backup.every=1h")
     assert laptop.ssh("echo two > /scratch/alice/p2/unsaved").returncode == 0
+    write(laptop, "unsaved")
     minicluster.exec("login", "scancel", str(got["job_id"]))
     retry_until(lambda: loop.life["phase"] == "ended", "it has ended")
-    last = snapshots()[-1]
-    assert (last["message"], last["files"]) == ("the job ends", 2)
+    retry_until(lambda: minicluster.jobs() == [], "the job is gone")
+    last = [snapshots(*workspace)[-1] for workspace in ((), second)]
+    assert [(one["message"], one["files"]) for one in last] == [
+        ("the job ends", 1),
+        ("the job ends", 2),
+    ]
 
 
 @pytest.mark.slow

@@ -35,7 +35,21 @@ def write(laptop: Laptop, name: str, text: str) -> None:
     assert laptop.ssh(f"echo {text} > {WORK}/{name}").returncode == 0
 
 
-def test_up_does_what_is_missing_and_a_second_time_nothing(
+def opened(laptop: Laptop) -> list[str]:
+    """The words that `open` gives to the editor's own command."""
+    program = laptop.home / "bin" / "code"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$HOME/opened"\n')
+    program.chmod(0o755)
+    environment = {**laptop.environment, "PATH": f"{program.parent}:{laptop.environment['PATH']}"}
+    done = subprocess.run(
+        laptop.argv("open"), env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done
+    return (laptop.home / "opened").read_text().split("\n")
+
+
+def test_up_does_what_is_missing_and_a_second_time_nothing_and_open_runs_the_editor(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     first = laptop.data("up")
@@ -46,6 +60,7 @@ def test_up_does_what_is_missing_and_a_second_time_nothing(
     second = laptop.data("up")
     assert (second["changed"], second["job_id"]) == (False, first["job_id"])
     assert (minicluster.jobs(), steps(minicluster), laptop.files()) == before
+    assert opened(laptop)[:3] == ["--remote", "ssh-remote+compile_machine", WORK]
 
     write(laptop, "kept", "yes")
     laptop.data("clear")
@@ -70,17 +85,6 @@ def test_the_auto_backup_needs_neither_laptop_nor_tmux_nor_anything_on_the_login
     assert laptop.data("autobackup", "off")["changed"] is True
     assert laptop.data("autobackup", "status")["autobackup"]["enabled"] is False
     assert laptop.data("autobackup", "off")["changed"] is False
-
-
-def test_a_job_that_is_cancelled_by_hand_is_saved_once_more(
-    laptop: Laptop, minicluster: Minicluster
-) -> None:
-    got = laptop.data("up")
-    write(laptop, "unsaved", "still")
-    minicluster.exec("login", "scancel", str(got["job_id"]))
-    retry_until(lambda: minicluster.jobs() == [], "the job is gone")
-    retry_until(lambda: snapshots(laptop)[-1]["files"] == 1, "the last snapshot has the file")
-    assert snapshots(laptop)[-1]["message"] == "the job ends"
 
 
 def test_hop_moves_everything_and_gives_the_old_node_back(
@@ -152,18 +156,3 @@ def test_clear_keeps_the_node_when_the_last_backup_fails(
     assert len(minicluster.jobs()) == 1
     minicluster.exec("login", "chown", "alice", "/fsx/alice/store/work")
     assert laptop.data("clear")["released"] is True
-
-
-def test_open_runs_the_editors_own_command(laptop: Laptop) -> None:
-    laptop.data("up")
-    program = laptop.home / "bin" / "code"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$HOME/opened"\n')
-    program.chmod(0o755)
-    environment = {**laptop.environment, "PATH": f"{program.parent}:{laptop.environment['PATH']}"}
-    done = subprocess.run(
-        laptop.argv("open"), env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done
-    opened = (laptop.home / "opened").read_text().split("\n")
-    assert opened[:3] == ["--remote", "ssh-remote+compile_machine", WORK]

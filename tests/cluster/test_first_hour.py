@@ -100,16 +100,6 @@ def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
     assert "[profiles.login]" in newcomer.config
 
 
-def test_a_large_terminal_shows_the_same(newcomer: Newcomer) -> None:
-    with newcomer.types("setup", "login", size=LARGE) as terminal:
-        rows = terminal.wait_for_question("Save this?")
-        assert in_order(steady(rows))[: len(REACHED)] == REACHED
-        assert any("leads to your node" in row for row in rows)
-        save(terminal)
-        assert terminal.end() == 0
-        assert terminal.all_rows[-1] == "Next: scratchflow up"
-
-
 def test_setup_ends_with_a_real_node_if_that_is_wanted(newcomer: Newcomer) -> None:
     with newcomer.types("setup", "login") as terminal:
         terminal.wait_for_question("Save this?")
@@ -236,7 +226,13 @@ def test_after_a_password_the_key_is_sent_and_loose_modes_are_mended(
 
 
 @SIZES
-@pytest.mark.parametrize("store", ["/root/store", "/proc/store"], ids=["no permission", "no place"])
+@pytest.mark.parametrize(
+    "store",
+    [
+        pytest.param("/root/store", id="no permission"),
+        pytest.param("/proc/store", id="no place", marks=pytest.mark.slow),
+    ],
+)
 def test_a_store_that_cannot_be_used_is_asked_for_again(
     newcomer: Newcomer, size: tuple[int, int], store: str
 ) -> None:
@@ -277,19 +273,17 @@ def test_a_host_without_slurm_is_told_as_that(newcomer: Newcomer, minicluster: M
     assert newcomer.files() == before
 
 
-def test_a_tilde_that_the_shell_wrote_out_means_the_clusters_home(newcomer: Newcomer) -> None:
-    done = newcomer.run("setup", "login", "--store", f"{newcomer.home}/sf", "--yes")
-    assert done.returncode == 0, done
-    assert 'store = "~/sf"' in newcomer.config
-    assert "✓ store: /home/alice/sf (will be made)" in done.stderr
-
-
-def test_an_address_becomes_a_profile_with_slurms_name(newcomer: Newcomer) -> None:
+def test_an_address_becomes_a_profile_with_slurms_name_and_a_tilde_that_the_shell_wrote_out_means_the_clusters_home(
+    newcomer: Newcomer,
+) -> None:
     config = newcomer.ssh / "config"
     config.write_text(config.read_text().replace("Host login", f"Host {newcomer.cluster.address}"))
-    done = newcomer.run("setup", f"alice@{newcomer.cluster.address}", "--yes")
+    login, store = f"alice@{newcomer.cluster.address}", f"{newcomer.home}/sf"
+    done = newcomer.run("setup", login, "--store", store, "--yes")
     assert done.returncode == 0, done
     assert "[profiles.mini]" in newcomer.config
+    assert 'store = "~/sf"' in newcomer.config
+    assert "✓ store: /home/alice/sf (will be made)" in done.stderr
 
 
 @SIZES
@@ -335,9 +329,13 @@ def test_a_no_leaves_an_agent_that_was_there_before(newcomer: Newcomer) -> None:
     assert newcomer.on_cluster() == there != ""
 
 
-def test_a_value_can_be_changed_and_the_diff_shown(newcomer: Newcomer) -> None:
+def test_in_a_large_terminal_too_a_value_can_be_changed_and_the_diff_shown(
+    newcomer: Newcomer,
+) -> None:
     with newcomer.types("setup", "login", size=LARGE) as terminal:
-        terminal.wait_for_question("Save this?")
+        rows = terminal.wait_for_question("Save this?")
+        assert in_order(steady(rows))[: len(REACHED)] == REACHED
+        assert any("leads to your node" in row for row in rows)
         terminal.press(f"d{ENTER}")
         terminal.wait_for('+Include "')
         terminal.wait_for_question("Save this?")
@@ -349,6 +347,7 @@ def test_a_value_can_be_changed_and_the_diff_shown(newcomer: Newcomer) -> None:
         terminal.wait_for("your choice")
         save(terminal)
         assert terminal.end() == 0
+        assert terminal.all_rows[-1] == "Next: scratchflow up"
     assert 'partition = "gpu"' in newcomer.config
     assert 'store = "/fsx/$USER/s"' in newcomer.config
     assert 'alias = "node"' in newcomer.config
@@ -385,6 +384,9 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
 ) -> None:
     assert newcomer.run("up", "login", "--yes").returncode == 0
     assert newcomer.run("clear").returncode == 0
+    # A workspace that no profile names.
+    manifest = "scratchflow/p2/20261115T195140Z-570643.json"
+    minicluster.login("sh", "-c", f"mkdir -p scratchflow/p2/nodes; touch {manifest}")
     with newcomer.types("setup", "--remove") as terminal:
         rows = terminal.wait_for_question("Remove this? [Y/n]:")
         assert rows[-5:-1] == [
@@ -400,6 +402,8 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
     assert "the profile `login` in" in text
     assert "1 snapshot in ~/scratchflow/work on `login`" in text
     assert "`ssh login 'rm -rf ~/scratchflow/work'`" in text
+    assert "1 snapshot in ~/scratchflow/p2 on `login`" in text
+    assert "`ssh login 'rm -rf ~/scratchflow/p2'`" in text
     assert "copies of the workspace and our notes on the scratch of node-" in text
     assert "`rm -rf /scratch/$USER/work /scratch/$USER/.scratchflow` in a job on each" in text
     assert "the cache in" in text
@@ -444,17 +448,6 @@ def test_remove_finds_an_agent_that_a_killed_setup_left(newcomer: Newcomer) -> N
     assert newcomer.on_cluster() == ""
     again = newcomer.run("setup", "login", "--remove", "--yes")
     assert again.stdout.startswith("nothing of ours was there to remove\n"), again
-
-
-def test_remove_names_the_snapshots_of_every_workspace(newcomer: Newcomer) -> None:
-    """Also of one that no profile names."""
-    assert newcomer.run("setup", "login", "--yes").returncode == 0
-    home = "scratchflow/p2"
-    manifest = f"{home}/20261115T195140Z-570643.json"
-    newcomer.cluster.login("sh", "-c", f"mkdir -p {home}/nodes; touch {manifest}")
-    done = newcomer.run("setup", "--remove", "--yes")
-    assert "1 snapshot in ~/scratchflow/p2 on `login`" in done.stdout
-    assert "`ssh login 'rm -rf ~/scratchflow/p2'`" in done.stdout
 
 
 def test_a_submitted_job_that_waits_during_a_removal_runs_all_the_same(

@@ -65,7 +65,9 @@ def test_a_node_that_dies_in_the_middle_costs_nothing_that_was_saved(
     assert (laptop.ssh("hostname").stdout, read(laptop)) == ("node-3\n", "saved")
 
 
-def test_without_a_free_node_nothing_changes(laptop: Laptop, minicluster: Minicluster) -> None:
+def test_without_a_free_node_nothing_changes_and_one_that_waits_is_told_and_withdrawn_alone(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
     got = laptop.data("up", "--node", "1")
     for node in ("node-2", "node-3"):
         minicluster.allocate(node, "--exclusive")
@@ -84,12 +86,6 @@ def test_without_a_free_node_nothing_changes(laptop: Laptop, minicluster: Minicl
     assert shown["alias"]["target"] == got["node"]
     assert laptop.ssh("hostname").stdout == "node-1\n"
 
-
-def test_a_hop_that_waits_is_told_with_its_reason_and_withdrawn_alone(
-    laptop: Laptop, minicluster: Minicluster
-) -> None:
-    got = laptop.data("up", "--node", "1")
-    minicluster.allocate("node-2", "--exclusive")
     left = laptop.outcome("hop", "--node", "2", "--wait", "2s", "--keep-waiting")
     assert left["code"] == "allocation.pending"
     shown = laptop.data("status")

@@ -286,3 +286,50 @@ def test_it_works_on_the_login_host_and_on_the_node(minicluster: Minicluster, ho
     done = minicluster.ssh(host, "sh", "-c", there)
     once = "".join(f"{word}\n" for word in WORDS) + f"in\n{WORK}\nnode-1\n7\n"
     assert (done.stdout, done.stderr) == (once * 2, "err\n" * 2)
+
+
+def test_it_has_the_profiles_environment_and_a_change_counts_at_once(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    held.data("config", "set", "environment.prologue", 'export GREETING="a  b\'s $((40+2))"')
+    for _ in range(2):
+        done = run(held, "--", "printenv", "GREETING", "SLURM_JOB_ID")
+        assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"a  b's 42")
+    assert way_file(held).exists() is minicluster.has_steps
+    held.data("config", "set", "environment.prologue", "echo no such layer >&2; false")
+    failed = run(held, "--", "echo", "ran")
+    assert (failed.returncode, failed.stdout) == (40, b"")
+    assert b"no such layer" in failed.stderr
+    held.data("config", "unset", "environment.prologue")
+    assert run(held, "--", "printenv", "GREETING").returncode == 1
+
+
+@pytest.mark.usefixtures("job_steps")
+def test_a_known_way_is_left_when_another_job_is_worked_in(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    """As when another laptop has just moved, and the old job still runs."""
+    job = held.data("status")["allocation"]["job_id"]
+    note = "/home/alice/.local/share/scratchflow/current/mini"
+    assert minicluster.exec("login", "cat", note).stdout == f"{job}\n"
+    assert run(held, "--", "true").returncode == 0
+    minicluster.exec("login", "sh", "-c", f"echo {job + 1000} > {note}")
+    known = way_file(held).stat().st_ino
+    done = run(held, "--", "wc", "-c", stdin=b"kept")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"4", b"")
+    assert way_file(held).stat().st_ino != known
+    assert minicluster.exec("login", "cat", note).stdout == f"{job}\n"
+
+
+def test_a_changed_startup_file_counts_at_once(held: Laptop, minicluster: Minicluster) -> None:
+    held.data("config", "set", "environment.prologue", "export LAYER=1")
+    profile = minicluster.shared("/home/alice/.bash_profile")
+    try:
+        for value in ("first", "second", "third"):
+            profile.write_text(f"export STARTED={value}\n")
+            for _ in range(2):
+                done = run(held, "--", "printenv", "STARTED")
+                assert (done.returncode, done.stdout.decode().strip()) == (0, value)
+    finally:
+        profile.unlink()
+        held.data("config", "unset", "environment.prologue")
