@@ -93,11 +93,13 @@ def outermost(folders: Sequence[str]) -> list[str]:
     """Without those that lie beneath another; none for the whole home."""
     if "." in folders:
         return []
-    return [
-        folder
-        for folder in dict.fromkeys(folders)
-        if not any(folder.startswith(f"{other}/") for other in folders)
-    ]
+    given = dict.fromkeys(folders)
+    return [folder for folder in given if given.keys().isdisjoint(_above(folder))]
+
+
+def _above(path: str) -> Iterator[str]:
+    """Every directory that it lies beneath."""
+    return (path[:place] for place, letter in enumerate(path) if letter == "/")
 
 
 def is_in(path: str, folders: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from scratchflow.cluster.unison.command import (
     Homes,
     Rules,
     client_words,
+    outermost,
     refused_option,
     server_words,
 )
@@ -68,3 +69,13 @@ def test_what_would_take_the_questions_from_us_or_not_sync_at_all_is_refused(opt
 
 def test_other_options_pass() -> None:
     assert refused_option(["-fastcheck", "false", "-ignorearchives"]) == ""
+
+
+def test_what_lies_beneath_another_folder_is_not_named() -> None:
+    assert outermost(["a/b", "ab", "a", "c/d", "a/b/c", "a"]) == ["ab", "a", "c/d"]
+    assert outermost(["a", "."]) == []
+
+
+def test_many_paths_are_not_compared_each_with_each() -> None:
+    many = [f"{number}/file" for number in range(50_000)]
+    assert outermost(many) == many
