@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: saying things, Debian packages, our own venv, Node.
+# Sourced by the other scripts: saying things, two at a time, Debian packages, our own venv, Node.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # A venv of ours that is activated is no Python to make it anew from.
@@ -10,6 +10,27 @@ VENV=${SCRATCHFLOW_VENV:-$ROOT/.venv}
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# beside COMMAND...: starts it while other things go on here; `join` waits for it. It ends with us, whatever happens.
+beside() {
+    SAID=$(mktemp)
+    # Monitored, it leads a process group: all that it starts can be ended with it.
+    set -m
+    "$@" </dev/null >"$SAID" 2>&1 &
+    set +m
+    BESIDE=$!
+    trap 'kill -- "-$BESIDE" 2>/dev/null || true; rm -f "$SAID"' EXIT
+}
+
+# join: prints what the command beside us said, and fails as it did.
+join() {
+    local code=0
+    wait "$BESIDE" || code=$?
+    trap - EXIT
+    cat "$SAID" >&2
+    rm -f "$SAID"
+    return "$code"
+}
 
 # need COMMAND=PACKAGE...: installs the Debian packages whose commands are missing.
 need() {

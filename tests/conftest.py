@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,12 @@ if "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ:
     set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.geteuid()}")
 settings.register_profile("scratchflow", deadline=None)
 settings.load_profile("scratchflow")
+
+# Whoever may not write into the checkout keeps the compiled tests at home: each worker of each part reads them, and to
+# compile them takes twice as long as all the rest of loading.
+if not os.access(__file__, os.W_OK):
+    sys.pycache_prefix = str(Path.home() / ".cache" / "scratchflow-tests")
+    sys.dont_write_bytecode = False
 
 # A shell without job control starts what it puts in the background with Ctrl-C ignored, and children inherit that:
 # tests that send one would wait for ever.

@@ -18,6 +18,7 @@ from scratchflow.model.results.sync import Synced, SyncedPair
 from tests.unit.flows.sync import cut_after
 from tests.unit.flows.sync.conftest import MANY, TwoHomes, content_of, written
 
+pytestmark = pytest.mark.slow  # each starts unison several times
 as_a_user = pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 
 
@@ -248,7 +249,6 @@ def test_another_host_name_of_the_same_home_keeps_the_archive(equal: TwoHomes) -
     assert not (equal.uni / "p/d1/f1").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cut_bytes", [3000, 20_000, 400_000, 2_000_000])
 def test_a_link_that_is_cut_loses_nothing_and_the_next_run_goes_on(
     homes: TwoHomes, cut_bytes: int

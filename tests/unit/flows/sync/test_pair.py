@@ -15,8 +15,9 @@ from scratchflow.model.results.sync import FilesCounted
 from scratchflow.reach.sync.relay import Relay
 from tests.unit.flows.sync.conftest import TwoHomes, written
 
+pytestmark = pytest.mark.slow  # each starts unison several times
 
-@pytest.mark.slow
+
 @pytest.mark.parametrize("name", [b"p/one", b"p/new/one", b"p/\xff/one"])
 def test_what_is_written_again_within_the_second_with_the_same_size_goes_to_the_other_side(
     equal: TwoHomes, name: bytes
@@ -81,7 +82,6 @@ class Restless:
         return self._real(request)
 
 
-@pytest.mark.slow
 def test_what_is_written_all_the_time_is_never_called_equal_and_the_next_sync_reads_it(
     equal: TwoHomes,
 ) -> None:
