@@ -1,6 +1,7 @@
 // Install Command Line: one click, from the wheel that came with the extension.
 
 import { install as installWheel, programs } from '../cli/install';
+import { cancelled, CliError } from '../cli/problem';
 import { CLI_VERSION } from '../cli/protocol';
 import { plain } from '../format/words';
 import { text } from '../settings';
@@ -17,7 +18,12 @@ export interface Places {
 export async function install({ editor, reconnect }: Context, places: Places): Promise<void> {
   await editor.withProgress('Installing scratchflow', ({ report, signal }) => {
     const run = programs(places.log, signal);
-    return installWheel({ ...places, run, say: (step) => report(step) }, CLI_VERSION);
+    const installing = installWheel({ ...places, run, say: (step) => report(step) }, CLI_VERSION);
+    return installing.catch((error: unknown) => {
+      throw signal.aborted
+        ? new CliError(cancelled('Cancelled: scratchflow is not installed.'))
+        : error;
+    });
   });
   if (!(await isInUse(editor))) return;
   reconnect();

@@ -72,7 +72,7 @@ async function chooseResources(
     const all = steps(shown, answers[PARTITION] || asked);
     const step = all[index];
     if (step === undefined) return answers;
-    const offered = [asProfile(shown), ...step.choices];
+    const offered = [asProfile(index === 0 ? shown.asks : ''), ...step.choices];
     const chosen = await editor.pick(Promise.resolve(firstAs(before[step.flag], offered)), {
       title: `${step.title} (${index + 1} of ${all.length})`,
       placeholder: step.placeholder,
@@ -83,8 +83,8 @@ async function chooseResources(
   }
 }
 
-/** With the whole of what the profile asks for: the CLI says it in Slurm's words. */
-function asProfile({ asks = '' }: NodesShown): Choice<string> {
+/** In the first question with the whole of what the profile asks for, in Slurm's words; the answers to it change that. */
+function asProfile(asks = ''): Choice<string> {
   return { label: AS_PROFILE, value: '', ...(asks === '' ? {} : { description: plain(asks) }) };
 }
 
@@ -165,7 +165,7 @@ function largest(limits: readonly (number | null | undefined)[]): number {
 /** Those that fit, and the longest that is allowed. */
 function timeChoices(most: number): Choice<string>[] {
   const fitting = Object.entries(TIMES).filter(([, seconds]) => seconds < most);
-  const choices = fitting.map(([value]) => ({ label: value, value }));
+  const choices = fitting.map(([value, seconds]) => ({ label: duration(seconds), value }));
   if (most === Infinity) return choices;
   const longest = { label: duration(most), value: `${Math.floor(most / 60)}m` };
   return [...choices, { ...longest, description: 'the most that the partition allows' }];

@@ -85,16 +85,12 @@ async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp>
   }
 }
 
-const ALSO =
-  'Also puts the agent into your home on the cluster; `scratchflow setup --remove` takes it out';
 /** As many lines as the list of the question covers. */
-const ABOUT = [
-  '# What Set Up Cluster changes in your files is below.',
+const COVERED = ['# What Set Up Cluster changes in your files is below.', '', '', '', '', ''];
+const ALSO = [
+  '',
   '# scratchflow also puts its agent into your home directory on the cluster.',
   '# `scratchflow setup --remove` takes out agent and ssh alias, and lists what it leaves.',
-  '',
-  '',
-  '',
 ];
 
 /** Asked beside the changes, not over them: they can be read and scrolled while the question is open. */
@@ -102,10 +98,10 @@ async function confirmChanges(context: Context, answers: Answers): Promise<boole
   const { editor } = context;
   const data = await lookAt(context, answers);
   const diffs = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '');
-  const changes = [...ABOUT, ...proposals(data, answers), ...diffs].join('\n');
+  const changes = [...COVERED, ...proposals(data, answers), ...diffs, ...ALSO].join('\n');
   await editor.showText('Changes by Set Up Cluster.diff', changes);
   const choices = [
-    { label: 'Set Up', value: true, detail: ALSO },
+    { label: 'Set Up', value: true, detail: 'Also puts the agent into your home on the cluster' },
     { label: 'Leave Everything as It Is', value: false },
   ];
   const title = `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`;

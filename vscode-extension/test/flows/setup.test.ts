@@ -21,7 +21,7 @@ test('shows every change before it makes it', async () => {
   await setup(context);
   expect(argvs()).toEqual([HOSTS, `${ARGS} --dry-run`, `${ARGS} --yes`]);
   const shown = editor.seen.findIndex((line) => line.startsWith('text: Changes by Set Up Cluster'));
-  expect(editor.seen[shown]).toMatch(/\n\+\[profiles\.login\]\n\+Include$/);
+  expect(editor.seen[shown]).toMatch(/\n\+\[profiles\.login\]\n\+Include\n\n# scratchflow also/);
   // Not in a dialog, which would cover what it asks about.
   expect(editor.seen[shown + 1]).toBe('pick: Set up login as profile “login”?');
   expect(editor.seen.at(-1)).toBe('info: login is ready to use. | Allocate Compute Node');
