@@ -8,6 +8,8 @@ type Answer = string | boolean | undefined;
 export class FakeEditor implements Editor {
   /** Everything that happened, in order: what a user would have seen. */
   readonly seen: string[] = [];
+  /** What stood beneath each question to confirm. */
+  readonly details: string[] = [];
   readonly settings = new Map<string, unknown>();
   readonly memory = new Map<string, unknown>();
   readonly abort = new AbortController();
@@ -37,8 +39,9 @@ export class FakeEditor implements Editor {
   warn = (message: string, ...buttons: string[]) => this.say('warning', message, buttons);
   fail = (message: string, ...buttons: string[]) => this.say('error', message, buttons);
 
-  confirm(message: string): Promise<boolean> {
+  confirm(message: string, detail: string): Promise<boolean> {
     this.seen.push(`confirm: ${message}`);
+    this.details.push(detail);
     return Promise.resolve(this.answer(message) === true);
   }
 

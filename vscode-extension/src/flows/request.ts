@@ -97,11 +97,8 @@ function firstAs(answer: string | undefined, choices: Choice<string>[]): Choice<
 }
 
 /** Whether the request may go out, shown as the line that goes to Slurm. */
-export async function agree({ editor }: Context, command: string): Promise<boolean> {
-  const line = plain(command);
-  const choice = { label: 'Send this request', value: true, detail: line };
-  const options = { title: 'Request', placeholder: line, stays: true };
-  return (await editor.pick(Promise.resolve([choice]), options)) === true;
+export function agree({ editor }: Context, command: string): Promise<boolean> {
+  return editor.confirm('Send this request?', plain(command), 'Send');
 }
 
 /** `partition` is the one that was chosen; empty for that of the profile. */

@@ -143,6 +143,7 @@ describe('the request form', () => {
     }),
     allocate: answering({ ...GOT, command: 'salloc --time=4:00:00 --gpus=2' }),
   };
+  const SEND = 'Send this request?';
   const CHOOSE = { 'Allocate Compute Node': 'Choose GPUs, time, CPUs, memory…' };
   const as = 'As the profile says';
   const DEFAULTS = { Partition: as, GPUs: as, Time: as, CPUs: as, Memory: as };
@@ -165,19 +166,19 @@ describe('the request form', () => {
   });
 
   test('asks as last time after Slurm’s line was shown', async () => {
-    const answers = { 'Allocate Compute Node': 'As last time', Request: 'Send this request' };
+    const answers = { 'Allocate Compute Node': 'As last time', [SEND]: true };
     const { context, editor, argvs } = lab(form, answers, NO_NODE);
     await allocate(context);
     expect(argvs().slice(-2)).toEqual([
       'allocate --last --dry-run',
       'allocate --last --keep-waiting',
     ]);
-    expect(editor.picked[0]?.detail).toBe('salloc --time=4:00:00 --gpus=2');
+    expect(editor.details).toEqual(['salloc --time=4:00:00 --gpus=2']);
   });
 
   test('sends what was chosen, typed values too, and leaves defaults to the profile', async () => {
     const chosen = { ...DEFAULTS, GPUs: '2 a100', Time: '90m', Partition: 'gpu' };
-    const answers = { ...CHOOSE, ...chosen, Request: 'Send this request' };
+    const answers = { ...CHOOSE, ...chosen, [SEND]: true };
     const { context, argvs } = lab(form, answers, NO_NODE);
     await allocate(context);
     const flags = '--partition gpu --gpus a100:2 --time 90m';
@@ -192,7 +193,7 @@ describe('the request form', () => {
     const refused = { steps: [{ hello: true }, failure('usage.invalid', message)] };
     const gpusOffered: unknown[] = [];
     const answers = {
-      ...{ ...CHOOSE, ...DEFAULTS, Request: 'Send this request' },
+      ...{ ...CHOOSE, ...DEFAULTS, [SEND]: true },
       get GPUs() {
         const [{ label, description, detail } = {}] = editor.picked;
         gpusOffered.push([label, description, detail]);
@@ -212,7 +213,7 @@ describe('the request form', () => {
     await allocate(context);
     expect(editor.seen).toContain(`error: ${message}. | Change Request | Show Log`);
     expect(gpusOffered).toEqual([
-      [as, '--time=8:00:00', undefined],
+      [as, undefined, undefined],
       ['abc', undefined, 'your last answer'],
     ]);
     expect(argvs().at(-1)).toBe('allocate --gpus a100:2 --time 90m --keep-waiting');
@@ -230,8 +231,8 @@ describe('the request form', () => {
   });
 
   test('dismissed at any step, asks for nothing', async () => {
-    for (const title of [...Object.keys(DEFAULTS), 'Request']) {
-      const answers = { ...CHOOSE, ...DEFAULTS, Request: 'Send this request', [title]: undefined };
+    for (const title of [...Object.keys(DEFAULTS), SEND]) {
+      const answers = { ...CHOOSE, ...DEFAULTS, [SEND]: true, [title]: undefined };
       const { context, argvs } = lab(form, answers);
       await allocate(context);
       expect(argvs().filter((argv) => argv.includes('keep-waiting'))).toEqual([]);

@@ -79,11 +79,11 @@ test('many deletions need a yes to the words of the CLI', async () => {
   expect(editor.seen.at(-1)).toBe('confirm: `aws` would lose 40 of 50 files; nothing was changed.');
   expect(argvs()).toEqual(['sync']);
   const confirm = editor.confirm.bind(editor);
-  editor.confirm = (question) => {
+  editor.confirm = (question, detail) => {
     replay({
       sync: { steps: [{ hello: true }, summary(synced({ profile: 'aws', to_profile: 1 }))] },
     });
-    void confirm(question);
+    void confirm(question, detail);
     return Promise.resolve(true);
   };
   await syncHomes(context);
