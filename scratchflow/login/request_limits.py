@@ -85,14 +85,9 @@ def _outside(node: str, partition: str, cluster: Cluster) -> Iterator[Excess]:
 
 
 def _on_nodes(options: SlurmOptions, nodes: Sequence[Node], whose: str) -> Iterator[Excess]:
-    tasks_each = -(-options.ntasks // options.nodes)
-    cpus = (options.cpus_per_task or 1) * tasks_each
     gpus = -(-options.gpus // options.nodes)
     memory = _memory_bytes(options.mem)
-    most_cpus = max(one.cpus for one in nodes)
-    if cpus > most_cpus:
-        key = "slurm.cpus_per_task" if options.cpus_per_task else "slurm.ntasks"
-        yield Excess(key, f"is more than the {_counted(most_cpus, 'CPU')} that {whose}")
+    yield from _too_many_cpus(options, max(one.cpus for one in nodes), whose)
     if gpus > (most_gpus := max(one.gpus for one in nodes)):
         there = _counted(most_gpus, "GPU") if most_gpus else "0 GPUs"
         yield Excess("slurm.gpus", f"is more than the {there} that {whose}")
@@ -101,6 +96,18 @@ def _on_nodes(options: SlurmOptions, nodes: Sequence[Node], whose: str) -> Itera
     feature = options.constraint
     if _ONE_FEATURE.fullmatch(feature) and not any(feature in one.features for one in nodes):
         yield Excess("slurm.constraint", f"is nothing that {whose}")
+
+
+def _too_many_cpus(options: SlurmOptions, most: int, whose: str) -> Iterator[Excess]:
+    """One task that needs too many, or too many tasks with what each needs."""
+    tasks_each = -(-options.ntasks // options.nodes)
+    cpus = options.cpus_per_task or 1
+    more = f"is more than the {_counted(most, 'CPU')} that {whose}"
+    if cpus > most:
+        yield Excess("slurm.cpus_per_task", more)
+    elif cpus * tasks_each > most:
+        with_cpus = f"with {_counted(cpus, 'CPU')} each " if cpus > 1 else ""
+        yield Excess("slurm.ntasks", f"{with_cpus}{more}")
 
 
 def _memory_bytes(text: str) -> int:

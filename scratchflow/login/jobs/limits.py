@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from scratchflow.cluster.slurm.batch.exceptions import may_be_changed, may_exceed_time
-from scratchflow.cluster.slurm.batch.script import resources_in, words_of
+from scratchflow.cluster.slurm.batch.script import MARK, resource_words, resources_in, words_of
 from scratchflow.login.host import LoginHost
 from scratchflow.login.refusal import known_cluster
 from scratchflow.login.request_limits import Cluster, Excess, excesses, in_words, next_step
 from scratchflow.model.errors.jobs import JobImpossible
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.text import printable
 
 _FLAGS = {"cpus_per_task": "cpus"}
 _TIME = "slurm.time"
@@ -37,11 +38,21 @@ def require_startable(
     if not found:
         return
     values = msgspec.to_builtins(options)
-    typed = {f"slurm.{key}": f"--{_FLAGS.get(key, key)} {values[key]}" for key in given}
+    typed = _as_typed(record, lines, given)
     raise JobImpossible(
         reason=in_words(found, typed, lambda key: values[key.partition(".")[2]]),
         next_step=next_step(found, typed, login.settings.name),
     )
+
+
+def _as_typed(record: JobRecord, lines: Sequence[str], given: Collection[str]) -> dict[str, str]:
+    """What sets each key that is not the profile's, as it was typed: a line of the script, a flag, or an option for `sbatch`."""
+    typed = {key: f"{MARK} {word}" for key, word in resource_words(words_of(lines)).items()}
+    typed |= {key: f"--{_FLAGS.get(key, key)} {record.slurm[key]}" for key in given}
+    for key in resource_words(record.slurm.get("extra", ())):
+        typed.pop(key, None)  # the profile's own words come after these, and win
+    typed |= {key: f"--sbatch={word}" for key, word in resource_words(record.sbatch).items()}
+    return {f"slurm.{key}": printable(word) for key, word in typed.items()}
 
 
 def _certain(login: LoginHost, cluster: Cluster, found: list[Excess]) -> list[Excess]:

@@ -37,6 +37,8 @@ def cluster() -> Cluster:
         (ask(time="5:00:00", partition="gpu"), "", "slurm.time", "is more than the 4 h that partition `gpu` allows"),
         (ask(cpus_per_task=400), "", "slurm.cpus_per_task", "is more than the 4 CPUs that a node of partition `debug` has"),
         (ask(ntasks=5), "", "slurm.ntasks", "is more than the 4 CPUs that a node of partition `debug` has"),
+        (ask(ntasks=5, cpus_per_task=1), "", "slurm.ntasks", "is more than the 4 CPUs that a node of partition `debug` has"),
+        (ask(ntasks=6, nodes=2, cpus_per_task=2), "", "slurm.ntasks", "with 2 CPUs each is more than the 4 CPUs that a node of partition `debug` has"),
         (ask(gpus=8), "", "slurm.gpus", "is more than the 2 GPUs that a node of partition `debug` has"),
         (ask(gpus=1), "node-1", "slurm.gpus", "is more than the 0 GPUs that `node-1` has"),
         (ask(partition="gpu"), "node-1", "node", "is not in partition `gpu`: `node-1` is in `debug`"),

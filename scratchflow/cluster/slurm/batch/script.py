@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MARK = "#SBATCH"
 # Options that make no job, or another one than its record says: why they cannot be passed on.
@@ -135,16 +135,25 @@ def never_again_option(words: Sequence[str]) -> str:
 
 def resources_in(words: Sequence[str]) -> dict[str, str]:
     """The keys of `[slurm]` that these options of a script set, with their values."""
-    found: dict[str, str] = {}
+    return {key: value for key, value, _ in _resource_options(words)}
+
+
+def resource_words(words: Sequence[str]) -> dict[str, str]:
+    """The same keys, with the option that sets each as it was typed: `--ntasks=8`, `-n 8`."""
+    return {key: typed for key, _, typed in _resource_options(words)}
+
+
+def _resource_options(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     for index, word in enumerate(words):
         name, has_value, value = word.partition("=")
         key = _RESOURCES.get(name)
         if key is None and not word.startswith("--") and word[:2] in _RESOURCES:
             key, has_value, value = _RESOURCES[word[:2]], "=", word[2:]
-        if key is not None:
+        if key is not None and has_value:
+            yield key, value, word
+        elif key is not None:
             following = words[index + 1] if index + 1 < len(words) else ""
-            found[key] = value if has_value else following
-    return found
+            yield key, following, f"{word} {following}"
 
 
 def words_of(lines: Sequence[str]) -> list[str]:

@@ -79,13 +79,41 @@ def test_an_option_that_changes_what_there_is_leaves_it_to_slurm(
     assert submit(cluster.login, Submit(command=("true",), sbatch=(option,))).number
 
 
-def test_what_a_script_or_an_option_of_sbatch_says_counts(cluster: Cluster) -> None:
-    with pytest.raises(JobImpossible, match=r"slurm\.time = 5-0` is more"):
-        submit(cluster.login, Submit(command=("true",), sbatch=("--time=5-0",)))
-    cluster.desk.write("work/long.sh", "#!/bin/bash\n#SBATCH --cpus-per-task=40\ntrue\n")
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--time=5-0", "`--sbatch=--time=5-0` is more than the 10 min"),
+        ("--ntasks=8", "`--sbatch=--ntasks=8` is more than the 4 CPUs"),
+        ("-n8", "`--sbatch=-n8` is more than the 4 CPUs"),
+        ("-c8", "`--sbatch=-c8` is more than the 4 CPUs"),
+    ],
+)
+def test_the_option_of_sbatch_that_is_too_much_is_named(
+    cluster: Cluster, option: str, said: str
+) -> None:
+    ask_for(cluster, cpus_per_task=1, time="5:00")
+    given = ("cpus_per_task", "time")
+    with pytest.raises(JobImpossible) as caught:
+        submit(cluster.login, Submit(command=("true",), sbatch=(option,), given=given))
+    assert said in str(caught.value)
+    assert f"change `--sbatch={option}`" in caught.value.shown_hint
+
+
+@pytest.mark.parametrize("line", ["--cpus-per-task=40", "-c 40"])
+def test_the_line_of_a_script_that_is_too_much_is_named(cluster: Cluster, line: str) -> None:
+    cluster.desk.write("work/long.sh", f"#!/bin/bash\n#SBATCH {line}\ntrue\n")
     cluster.desk.backup()
-    with pytest.raises(JobImpossible, match=r"slurm\.cpus_per_task = 40"):
+    with pytest.raises(JobImpossible, match=f"`#SBATCH {line}` is more than"):
         submit(cluster.login, Submit(script="long.sh"))
+    ask_for(cluster, cpus_per_task=50)
+    with pytest.raises(JobImpossible, match="`--cpus 50` is more than"):
+        submit(cluster.login, Submit(script="long.sh", given=("cpus_per_task",)))
+
+
+def test_what_the_profile_adds_to_every_job_is_no_flag_that_was_typed(cluster: Cluster) -> None:
+    ask_for(cluster, cpus_per_task=1, extra=["--cpus-per-task", "40"])
+    with pytest.raises(JobImpossible, match=r"`slurm\.cpus_per_task = 40` is more than"):
+        submit(cluster.login, Submit(command=("true",), given=("cpus_per_task",)))
 
 
 def test_options_that_cannot_be_read_are_left_to_slurm(cluster: Cluster) -> None:
