@@ -28,6 +28,11 @@ def time_limit_s(text: str) -> int | None:
     return (hours * 60 + minutes + alone) * 60 + rest
 
 
+def in_minutes(text: str) -> str:
+    """The limit for people to read: a bare number gets the unit that Slurm takes it in."""
+    return f"{text} min" if text.isdecimal() else text
+
+
 def as_slurm_takes_it(text: str) -> str:
     """`8h` in Slurm's form; what is in that form already, and nothing, as it is. A ValueError names the forms."""
     if not text or _SLURM_TIME.fullmatch(text):

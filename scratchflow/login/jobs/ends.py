@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
-from scratchflow.model.time_limit import slurm_time, time_limit_s
+from scratchflow.model.time_limit import in_minutes, slurm_time, time_limit_s
 from scratchflow.model.units import format_size, parse_size
 
 SIGNAL_CODE = 128
@@ -229,6 +229,5 @@ def _longer(record: JobRecord, rerun: str) -> str:
     seconds = time_limit_s(limit) if limit else None
     if not seconds:
         return f"; {rerun} with a longer `--time` runs it again"
-    return (
-        f" ({limit}); {rerun.rstrip('`')} --time {slurm_time(2 * seconds)}` gives it twice as long"
-    )
+    twice = f"{rerun.rstrip('`')} --time {slurm_time(2 * seconds)}`"
+    return f" ({in_minutes(limit)}); {twice} gives it twice as long"

@@ -35,7 +35,9 @@ from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     holding_option,
     interpreter,
+    is_option,
     job_name_in,
+    may_get_several_nodes,
     never_again_option,
     option_of_ours,
     sbatch_lines,
@@ -61,7 +63,7 @@ from scratchflow.model.requests import RunJob, StoreSeen, Submit
 from scratchflow.model.results.jobs import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
-from scratchflow.model.time_limit import time_limit_s
+from scratchflow.model.time_limit import in_minutes, time_limit_s
 from scratchflow.model.times import iso_time
 from scratchflow.node.job.collect import DEFAULT_PATTERN, beneath_workspace
 from scratchflow.node.same_store import store_seen_here
@@ -94,7 +96,7 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     _require_usable(login, asked, lines)
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, lines) for part in parts]
-    _require_able_to_go_on(records[0])
+    _require_able_to_go_on(records[0], [] if "nodes" in asked.given else words_of(lines))
     require_startable(login, records[0], lines, asked.given)
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
@@ -210,8 +212,8 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
         raise SchedulerMissing(profile=login.settings.name)
     problem = ""
     for word in asked.sbatch:
-        if not word.startswith("-"):
-            problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{word}`"
+        if not is_option(word):
+            problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{printable(word)}`"
     for pattern in asked.collect:
         if beneath_workspace(pattern) is None:
             problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
@@ -233,11 +235,13 @@ def _require_usable(login: LoginHost, asked: Submit, lines: list[str]) -> None:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 
-def _require_able_to_go_on(record: JobRecord) -> None:
+def _require_able_to_go_on(record: JobRecord, script: Sequence[str]) -> None:
+    """UsageInvalid for a job that could not be queued again; `script` are the options in its lines."""
     if not record.continues:
         return
     problem = ""
-    if record.slurm["nodes"] > 1:
+    words = [*script, *record.slurm.get("extra", ()), *record.sbatch]
+    if record.slurm["nodes"] > 1 or may_get_several_nodes(words):
         problem = (
             "`--continue` is for jobs with one node: what others have made could not be put back"
         )
@@ -257,7 +261,7 @@ def _problem_before_limit(limit: str, asked: Submit) -> str:
         return f"`--signal` takes {error}"
     limit_s = time_limit_s(limit) if limit else None
     if early and limit_s and early.seconds >= limit_s:
-        return f"the signal {early} would come before the command has begun: the time limit is {limit}; ask for a longer `--time`, or for the signal later"
+        return f"the signal {early} would come before the command has begun: the time limit is {in_minutes(limit)}; ask for a longer `--time`, or for the signal later"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scratchflow.model.time_limit import as_slurm_takes_it, slurm_time, time_limit_s
+from scratchflow.model.time_limit import as_slurm_takes_it, in_minutes, slurm_time, time_limit_s
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,10 @@ from scratchflow.model.time_limit import as_slurm_takes_it, slurm_time, time_lim
 )
 def test_a_limit_is_read_as_salloc_reads_it(text: str, seconds: int | None) -> None:
     assert time_limit_s(text) == seconds
+
+
+def test_a_bare_number_is_shown_with_its_unit() -> None:
+    assert (in_minutes("2"), in_minutes("2:00"), in_minutes("1-0")) == ("2 min", "2:00", "1-0")
 
 
 @pytest.mark.parametrize("seconds", [1, 600, 28800, 86400, 217801])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,6 +10,7 @@ MARK = "#SBATCH"
 # Options that make no job, or another one than its record says: why they cannot be passed on.
 _UNUSABLE = {
     "array": "its tasks would be in no record; `--grid`, `--zip` and `--spec` make an array",
+    "wrap": "the command would be this one, and not the job's; `scratchflow submit -- CMD` runs a command",
     "wait": "`submit` would last as long as the job; `scratchflow logs -f JOB` waits for its end",
     "test-only": "it makes no job; `scratchflow submit --dry-run` shows what would be submitted",
     "version": "it makes no job; `sbatch --version` on the login host tells Slurm's",
@@ -126,6 +128,18 @@ def holding_option(words: Sequence[str]) -> str:
         if is_long or word.startswith("-H"):
             return word
     return ""
+
+
+def is_option(word: str) -> bool:
+    """Whether `sbatch` reads one option in it, and neither the end of all options nor the name of a script."""
+    name = word.partition("=")[0] if word.startswith("--") else word[:2]
+    return name.startswith("-") and name not in {"-", "--"} and not name.split()[1:]
+
+
+def may_get_several_nodes(words: Sequence[str]) -> bool:
+    """Whether these options ask for more than one node, or let Slurm give more: `--nodes=1-2`."""
+    counts = re.findall(r"\w+", resources_in(words).get("nodes", ""))
+    return not {"1"}.issuperset(counts)
 
 
 def never_again_option(words: Sequence[str]) -> str:

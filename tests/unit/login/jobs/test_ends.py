@@ -161,6 +161,11 @@ def test_of_one_whose_record_was_put_back_nobody_says_that_it_could_write_no_wor
     assert words.startswith("how it ended is not known: its record was gone from the store")
 
 
+def test_a_limit_that_is_a_bare_number_is_told_in_minutes() -> None:
+    record = msgspec.structs.replace(RECORD, slurm={"time": "1"})
+    assert "limit was reached (1 min); " in why(record, 0, "TIMEOUT", None, said("TIMEOUT"))
+
+
 def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
     own = msgspec.structs.replace(OWN, not_collected=["outputs/x: No space left on device"])
     way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n1 -- true`"

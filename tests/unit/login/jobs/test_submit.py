@@ -215,6 +215,7 @@ def test_an_array_of_ones_own_is_refused(cluster: Cluster) -> None:
     ("option", "words"),
     [
         ("--test-only", "makes no job.*--dry-run"),
+        ("--wrap=x", "`scratchflow submit -- CMD` runs a command"),
         ("--job-name=x", "`--name NAME` names the job"),
         ("--output=x", "`scratchflow logs` finds it"),
     ],
@@ -277,6 +278,31 @@ def test_a_job_is_called_by_its_script_and_not_by_the_interpreter(command: str, 
 def test_a_command_without_its_dashes_is_told_with_them(cluster: Cluster) -> None:
     with pytest.raises(UsageInvalid, match=r"`scratchflow submit -- python3 'a b.py' 1` runs it"):
         submit(cluster.login, Submit(script="python3", command=("a b.py", "1")))
+
+
+@pytest.mark.parametrize("word", ["--", "-", "", "a.sh", "--licenses x"])
+def test_what_is_no_option_is_not_passed_on_to_sbatch(cluster: Cluster, word: str) -> None:
+    asked = msgspec.structs.replace(CMD, sbatch=(word,), dry_run=True)
+    with pytest.raises(UsageInvalid, match=f"one option with its value in one word.*not `{word}`"):
+        submit(cluster.login, asked)
+    submit(cluster.login, msgspec.structs.replace(CMD, sbatch=("--comment=a b", "-Lx y")))
+
+
+@pytest.mark.parametrize("option", ["--nodes=1-2", "-N1-2", "-N2", "--nodes=1,4"])
+def test_a_job_that_goes_on_may_not_get_more_nodes_than_one(cluster: Cluster, option: str) -> None:
+    cluster.desk.write("work/several.sh", f"#!/bin/bash\n#SBATCH {option}\ntrue\n")
+    cluster.desk.backup()
+    typed = msgspec.structs.replace(CMD, sbatch=(option,), continues=1)
+    script = Submit(script="several.sh", continues=1)
+    for asked in (typed, script):
+        with pytest.raises(UsageInvalid, match="`--continue` is for jobs with one node"):
+            submit(cluster.login, asked)
+    for asked in (
+        msgspec.structs.replace(typed, continues=0),
+        msgspec.structs.replace(typed, sbatch=("--nodes=1-1",)),
+        msgspec.structs.replace(script, given=("nodes",)),
+    ):
+        assert submit(cluster.login, asked).number
 
 
 @pytest.mark.parametrize("option", ["--no-requeue", "--no-req"])
