@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,6 +41,17 @@ def open_tree(path: Path) -> None:
     for directory, names, _ in os.walk(path):
         for name in names:
             open_directory(Path(directory, name))
+
+
+def open_within(top: Path, names: Iterable[str]) -> None:
+    """The same of these directories of a tree alone. A link that leads out of it is not followed."""
+    if is_mount_point(top) or mounts_beneath(top):
+        return
+    real_top = os.path.realpath(top)
+    for name in sorted(names):
+        real = os.path.realpath(top / name)
+        if f"{real}/".startswith(f"{real_top}/"):
+            open_directory(Path(real))
 
 
 def open_directory(path: Path) -> None:

@@ -64,7 +64,9 @@ def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_ow
 def test_what_is_given_up_on_a_node_goes_with_the_next_job_there_and_does_not_come_back(
     held: Laptop,
 ) -> None:
-    made = "mkdir -p outputs/closed; echo made > outputs/x; chmod 0 outputs/closed; exit 5"
+    made = (
+        "mkdir outputs; echo made | tee outputs/x > outputs/closed; chmod 0 outputs/closed; exit 5"
+    )
     there = "--sbatch=--nodelist=node-2"
     job = submit(held, there, "--", "sh", "-c", made)
     assert job.ended()["not_collected"] == ["outputs/closed: Permission denied"]

@@ -157,12 +157,15 @@ def goes_unsaved(nodes: Sequence[str]) -> str:
 
 def _nodes_where(own: TaskRecord, reason: int) -> list[str]:
     """The nodes of its last run where something could not be saved for this reason; a store that takes nothing says another."""
-    ending = f": {os.strerror(reason)}"
+    ending, of_directory = f": {os.strerror(reason)}", f"/: {os.strerror(errno.EACCES)}"
     return [
         node
         for node in own.unsaved_on
         if node in {own.node, *own.further_nodes}
-        and any(line.endswith(ending) for line in own.not_collected_of(node))
+        and any(
+            line.endswith(ending) and not line.endswith(of_directory)
+            for line in own.not_collected_of(node)
+        )
     ]
 
 

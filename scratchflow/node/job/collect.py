@@ -19,7 +19,7 @@ import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
-from scratchflow.disk.trees import remove_tree
+from scratchflow.disk.trees import open_within, remove_tree
 from scratchflow.model.text import printable
 from scratchflow.node.job.copying import Stamp, content_bytes, copy_whole, stamp_of
 from scratchflow.workspace.workspace import STATE_NAME
@@ -103,10 +103,10 @@ class Collector:
     def collect(self, *, is_last: bool = False) -> Collected:
         """Copies what is new or changed since the last time; OSError when the store is away.
 
-        The last time it is also looked whether all that was saved is there: a store that was away for a while may have
-        had another directory in its place.
+        The last time, when the command is over, directories that it has closed are opened. It is also looked whether all
+        that was saved is there: a store that was away for a while may have had another directory in its place.
         """
-        failed = self._copy_there(self._changed())
+        failed = self._copy_there(self._changed_when_opened() if is_last else self._changed())
         if is_last and (missing := self._missing()):
             for path in missing:
                 del self._saved[path]
@@ -124,7 +124,10 @@ class Collector:
         paths = sorted(self._saved)
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
-        lines = [f"{printable(path)}: {reason}" for path, reason in failed.items()]
+        lines = [
+            f"{printable(path)}{'/' if path in self._closed else ''}: {reason}"
+            for path, reason in failed.items()
+        ]
         left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
         return Collected(
             len(paths),
@@ -162,6 +165,15 @@ class Collector:
                 continue
             if not self._only_newer or _is_newer(stamp, self._target / path):
                 changed[path] = source
+        return changed
+
+    def _changed_when_opened(self) -> dict[str, Path]:
+        """The same after all directories were opened that the command has closed, and that are ours."""
+        changed, opened = self._changed(), set[str]()
+        while closed := self._closed.keys() - self._closed_before - opened:
+            opened |= closed
+            open_within(self._top, closed)
+            changed = self._changed()  # there may be others in them
         return changed
 
     def _place(self, path: str) -> Path:
@@ -271,13 +283,16 @@ class Collector:
             for pattern in self._patterns
             for match in sorted(self._top.glob(pattern.strip("/")))
         ]
-        roots = [os.path.realpath(match) for match in matches if not match.is_symlink()]
+        roots = [os.path.realpath(match) for match in matches if not os.path.islink(match)]
         for match in matches:
             for path, source in self._with_links_followed(str(match), roots):
                 name = os.path.relpath(path, self._top)
                 try:
                     found = os.lstat(source)
-                except OSError:  # gone meanwhile
+                except (FileNotFoundError, NotADirectoryError):  # gone meanwhile
+                    continue
+                except OSError as error:  # its directory may be listed, and not entered
+                    self._note_closed(error, os.path.dirname(source))
                     continue
                 kind = stat.S_IFMT(found.st_mode)
                 if kind not in _KINDS:
@@ -300,10 +315,14 @@ class Collector:
             behind = [*self._behind(path, roots)] if os.path.islink(path) else []
             yield from behind or [(path, path)]
 
-    def _note_closed(self, error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            name = os.path.relpath(os.fsdecode(error.filename), self._top)
-            self._closed[name] = error.strerror or str(error)
+    def _note_closed(self, error: OSError, directory: str = "") -> None:
+        """Notes the directory that keeps us out: it may be the one above, which can be listed and not entered."""
+        if isinstance(error, FileNotFoundError):
+            return
+        closed = Path(directory or os.fsdecode(error.filename))
+        while closed != self._top and not os.access(closed.parent, os.X_OK):
+            closed = closed.parent
+        self._closed[os.path.relpath(closed, self._top)] = error.strerror or str(error)
 
     def _behind(self, link: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What the command has made behind a link that leads to a place in the copy which is not collected itself.

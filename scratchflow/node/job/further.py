@@ -159,6 +159,7 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     with in_use(copy.target), signals.caught():
         notify.emit(Log(level="info", message=READY))
         _collect_until_the_end(collector, signals, here.profile.backup.every.seconds)
+    open_copy(copy.target)
     found = collector.collect(is_last=True)
     if not found.failed:
         with suppress(OSError):

@@ -386,6 +386,8 @@ class _Task:
                 self._said = msgspec.structs.replace(self._said, full_since=self._now())
 
     def _collect(self, collector: Collector, *, is_last: bool = False) -> None:
+        if is_last:  # the command may have closed what is ours
+            open_copy(self._target)
         found = collector.collect(is_last=is_last)
         if not self._said.further_nodes:  # those say themselves what they have saved
             with suppress(ScratchflowError, OSError):  # a count is no reason not to tell the rest

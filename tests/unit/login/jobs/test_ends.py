@@ -183,6 +183,12 @@ def test_of_what_cannot_be_read_it_is_told_how_that_changes() -> None:
     assert f"`{line}` changes that; then the next job there saves it" in words
 
 
+def test_a_directory_that_the_next_job_opens_needs_no_chmod() -> None:
+    own = msgspec.structs.replace(OWN, not_collected=["outputs/d/: Permission denied"])
+    assert "chmod" not in rest_of(own)
+    assert "the next job there saves it" in rest_of(own)
+
+
 def test_what_an_earlier_run_left_is_told_as_that() -> None:
     own = msgspec.structs.replace(OWN, left_on=["n9"])
     way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n9 -- true`"

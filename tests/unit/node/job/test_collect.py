@@ -333,11 +333,37 @@ def test_a_new_directory_that_cannot_be_listed_is_told(top: Path, target: Path) 
     (top / "outputs/closed/file").write_text("result")
     (top / "outputs/closed").chmod(0)
     try:
-        assert collector.collect().failed == ("outputs/closed: Permission denied",)
+        assert collector.collect().failed == ("outputs/closed/: Permission denied",)
         # One that was closed before the command ran is not its work.
         assert Collector(top, target, []).collect().failed == ()
     finally:
         (top / "outputs/closed").chmod(0o700)
+
+
+def test_what_lies_in_a_directory_that_may_only_be_listed_is_not_passed_over(
+    top: Path, target: Path
+) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root enters every directory")
+    collector = Collector(top, target, ["outputs/*/file"])
+    (top / "outputs/closed").mkdir()
+    (top / "outputs/closed/file").write_text("result")
+    (top / "outputs/closed").chmod(0o400)
+    assert collector.collect().failed == ("outputs/closed/: Permission denied",)
+    assert collector.collect(is_last=True).failed == ()
+    assert (target / "outputs/closed/file").read_text() == "result"
+
+
+def test_directories_behind_a_link_out_of_the_copy_stay_closed(
+    top: Path, target: Path, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs/closed"
+    theirs.mkdir(parents=True)
+    collector = Collector(top, target, ["link/closed/*", "link/*"])
+    (top / "link").symlink_to(theirs.parent)
+    theirs.chmod(0)
+    collector.collect(is_last=True)
+    assert theirs.stat().st_mode & 0o777 == 0
 
 
 def test_what_a_link_leads_to_in_the_copy_is_collected_when_it_is_new(

@@ -92,21 +92,27 @@ def test_it_runs_in_a_copy_of_the_snapshot_and_leaves_its_outputs(desk: Desk, ou
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
 
 
-@pytest.mark.parametrize("closed", [".", "sub"])
-def test_what_a_command_closed_behind_itself_stays_and_is_saved_by_its_next_run(
-    desk: Desk, closed: str
+@pytest.mark.parametrize("closed", ["../..", "..", ".", "sub", "sub/outputs", "sub/outputs/a sub"])
+@pytest.mark.parametrize("mode", ["0", "400"])
+def test_what_a_command_closed_behind_itself_is_opened_and_saved_at_its_end(
+    desk: Desk, closed: str, mode: str
 ) -> None:
-    script = f"mkdir -p sub/outputs; echo made > sub/outputs/x; chmod 0 {closed}"
-    record = submitted(desk, "sh", "-c", script, collect=["sub/outputs"])
+    script = f"mkdir -p sub/outputs/a; echo made > sub/outputs/a/x; chmod {mode} {closed}"
+    submitted(desk, "sh", "-c", script, collect=["sub/outputs"])
     run(desk)
     task = task_of(desk)
-    assert task.not_collected == [f"{closed}: Permission denied"]
-    assert task.unsaved_on == [desk.context.node]
-    write_job(desk.place, msgspec.structs.replace(record, command=["true"]))
-    run(desk)
-    saved = job_directory(desk.place, JOB).outputs(0, "run-1") / "sub/outputs/x"
+    assert (task.error, task.not_collected, task.unsaved_on) == ("", [], [])
+    saved = job_directory(desk.place, JOB).outputs(0) / "sub/outputs/a/x"
     assert saved.read_text() == "made\n"
     assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_where_a_job_that_died_had_closed_the_directory_of_all_copies_the_next_one_runs(
+    desk: Desk,
+) -> None:
+    submitted(desk, "true")
+    (desk.scratch / "jobs").mkdir(mode=0)
+    assert run(desk).exit_code() == 0
 
 
 def test_what_a_run_that_died_has_left_is_saved_before_the_next(desk: Desk) -> None:
