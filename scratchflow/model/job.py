@@ -115,6 +115,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     goes_with_job: bool = False
     # The nodes on which an earlier run of the task has left something that was not saved when this one began.
     left_on: list[str] = []
+    # By node: what of that could not be saved either, by the job that tried last.
+    left_failed: dict[str, list[str]] = {}
     # The nodes on which a later job has saved what this run left.
     saved_on: list[str] = []
     # The record was gone from the store, and is the one that lay in the copy on the node: it knows nothing of the end.
@@ -135,6 +137,23 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
         return [
             node for node in dict.fromkeys([*nodes, *self.left_on]) if node not in self.saved_on
         ]
+
+    @property
+    def of_earlier_runs(self) -> "TaskRecord":
+        """What it says of them alone: nobody knows yet what the run that is at work will leave."""
+        return msgspec.structs.replace(self, phase="restoring", not_collected=[], links_out=[])
+
+    @property
+    def unsaved_lines(self) -> dict[str, list[str]]:
+        """By node, what could not be saved there: of this run and of earlier ones."""
+        lines = {
+            node: [line.removeprefix(f"{node}: ") for line in self.not_collected_of(node)]
+            for node in (self.node, *self.further_nodes)
+        }
+        return {
+            node: [*dict.fromkeys([*lines.get(node, []), *self.left_failed.get(node, [])])]
+            for node in self.unsaved_on
+        }
 
     @property
     def has_lost(self) -> bool:

@@ -115,7 +115,7 @@ def rest_of(own: TaskRecord | None) -> str:
     if not own.unsaved_on:
         return ""
     what = "what it made last may still be"
-    if own.not_collected:
+    if own.not_collected or all(own.unsaved_lines.values()):
         what = "what is not saved is still"
     elif not {own.node, *own.further_nodes} & {*own.unsaved_on}:
         what = "what an earlier run of it made last may still be"
@@ -156,16 +156,12 @@ def goes_unsaved(nodes: Sequence[str]) -> str:
 
 
 def _nodes_where(own: TaskRecord, reason: int) -> list[str]:
-    """The nodes of its last run where something could not be saved for this reason; a store that takes nothing says another."""
+    """The nodes where something could not be saved for this reason; a store that takes nothing says another."""
     ending, of_directory = f": {os.strerror(reason)}", f"/: {os.strerror(errno.EACCES)}"
     return [
         node
-        for node in own.unsaved_on
-        if node in {own.node, *own.further_nodes}
-        and any(
-            line.endswith(ending) and not line.endswith(of_directory)
-            for line in own.not_collected_of(node)
-        )
+        for node, lines in own.unsaved_lines.items()
+        if any(line.endswith(ending) and not line.endswith(of_directory) for line in lines)
     ]
 
 

@@ -174,7 +174,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
     ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
-    is_over = looked.is_over_of(task)
+    past = looked.past(task)
     reason = waits_for(queued.reason, own) if queued is not None and state == "PENDING" else ""
     code = own.code if own is not None and own.code is not None else said.code if said else None
     return TaskShown(
@@ -195,7 +195,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         collected_bytes=own.collected_bytes if own else 0,
         earlier_files=own.earlier_files if own else 0,
         collected_paths=own.collected_paths if own else [],
-        not_collected=own.not_collected if own else [],
+        not_collected=[*own.not_collected, *_left(own)] if own else [],
         left_out=own.left_out if own else [],
         links_out=own.links_out if own else [],
         peak_memory_bytes=said.peak_memory_bytes if said else None,
@@ -205,11 +205,16 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         got=own.got if own else {},
         continued=own.continued if own else 0,
         damaged=task in looked.damaged,
-        unsaved_on=own.unsaved_on if own and is_over else [],
-        lost=bool(own and own.has_lost and is_over),
-        rest=rest_of(own) if is_over else "",
+        unsaved_on=past.unsaved_on if past else [],
+        lost=bool(past and past.has_lost),
+        rest=rest_of(past),
         removed=own.removed if own else [],
     )
+
+
+def _left(own: TaskRecord) -> list[str]:
+    """What could not be saved of earlier runs, with the node that has it."""
+    return [f"{node}: {line}" for node, lines in own.left_failed.items() for line in lines]
 
 
 def waits_for(reason: str, own: TaskRecord | None = None) -> str:

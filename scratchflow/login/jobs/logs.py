@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
+from itertools import chain
 
 import msgspec
 
@@ -25,7 +26,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Data, Event
-from scratchflow.model.job import JobRecord, SlurmTask
+from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import ReadLogs, TailLogs
 from scratchflow.model.results.jobs import LogsShown
@@ -83,6 +84,8 @@ def _shown(
             if not asked.follow or (ended and not reading.was_ended_from_outside()):
                 return reading.done("RUNNING", ended=ended)
         elif is_end(state) or not asked.follow:
+            if state == "PENDING":
+                reading.say_rest(looked.past(task))
             return reading.done(state, ended=is_end(state), said=looked.end(task))
         else:
             name = record.number or record.id
@@ -248,15 +251,20 @@ class _Reading:
         own = read_task(self._place, self._record.id, self._task)
         if own is None or not (own.phase == "ended" or said is not None):
             return
-        if words := rest_of(own):
-            first = f"not saved: {own.not_collected[0]}; " if own.not_collected else ""
-            self._login.remark(f"job {name_of(self._record, self._task)}: {first}{words}")
+        self.say_rest(own)
         if own.links_out:
             more = f", and {len(own.links_out) - 1} more such links" if own.links_out[1:] else ""
             name = name_of(self._record, self._task)
             self._login.remark(f"job {name}: left out: {own.links_out[0]}{more}")
         for line in own.removed:
             self._login.remark(f"job {name_of(self._record, self._task)} removed {line}")
+
+    def say_rest(self, own: TaskRecord | None) -> None:
+        """What its runs have left on nodes."""
+        if own is not None and (words := rest_of(own)):
+            lines = own.not_collected or [*chain(*own.left_failed.values())]
+            first = f"not saved: {lines[0]}; " if lines else ""
+            self._login.remark(f"job {name_of(self._record, self._task)}: {first}{words}")
 
     def was_ended_from_outside(self) -> bool:
         """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up.

@@ -79,6 +79,13 @@ class Looked(msgspec.Struct, frozen=True):
         is_earlier = said is not None and own is not None and own.restarts > said.restarts
         return None if is_earlier else said
 
+    def past(self, task: int) -> TaskRecord | None:
+        """The task's own record as far as its runs are over: one that waits again has left what it could not save."""
+        own = self.tasks.get(task)
+        if own is None or self.is_over_of(task) or self.state(task) == "PENDING":
+            return own
+        return own.of_earlier_runs
+
     @property
     def is_over(self) -> bool:
         """Whether no task can do anything any more."""

@@ -64,15 +64,15 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
 def _left(
     login: LoginHost, place: StoreDirectory, record: JobRecord, wanted: Collection[int]
 ) -> tuple[list[TaskRecord], bool]:
-    """Those of these tasks which are over and have something that is not saved; whether all of them are over."""
+    """Those of these tasks whose runs that are over have left something that is not saved; whether all tasks are over."""
     tasks = read_tasks(place, record.id)
     own = [tasks[number] for number in wanted if number in tasks]
     if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
         return [one for one in own if rest_of(one) or one.links_out], True
     (looked,) = look_at(login, place, [record])
-    over = {number for number in wanted if looked.is_over_of(number)}
-    own = [looked.tasks[number] for number in wanted if number in over and number in looked.tasks]
-    return [one for one in own if rest_of(one) or one.links_out], len(over) == len(wanted)
+    own = [past for number in wanted if (past := looked.past(number))]
+    is_over = all(map(looked.is_over_of, wanted))
+    return [one for one in own if rest_of(one) or one.links_out], is_over
 
 
 def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:

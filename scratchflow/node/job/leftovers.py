@@ -205,27 +205,25 @@ def _save_rest(
     # What was saved at the task's end stays.
     stays = not is_earlier and has_said_its_end(task_record)
     beside = place_for_later(copy, place, job, task, here.node) if stays else None
+    before = _counted(here, place, record, task_record)
     found = rest_collector(copy, record, where, beside=beside).collect()
     # A task that runs again writes its record itself; of further nodes it counts what they said.
-    is_to_tell = is_over and read_task(place, job, task) == task_record
-    if found.failed:
-        if is_to_tell:
-            known = _counted(here, place, record, task_record)
-            if not is_earlier:
-                known = known if is_further else _named(known, found)
-                known = _with_rest(known, here.node, found.failed)
-            write_task(place, job, known)
-        return
-    if is_to_tell:
-        saved = _counted(here, place, record, _without_rest(task_record, here.node))
+    if is_over and read_task(place, job, task) == task_record:
+        known = _counted(here, place, record, task_record)
         if is_earlier:
-            saved = _with_earlier(saved, found)
+            known = _with_earlier(known, before, here.node, found)
         elif not is_further:
-            saved = _named(saved, found)
-        write_task(place, job, saved)
+            known = _named(known, found)
+        if not found.failed:
+            known = _without_rest(known, here.node)
+        elif not is_earlier:
+            known = _with_rest(known, here.node, found.failed)
+        write_task(place, job, known)
     elif is_earlier:
-        note_saved_rest(place, job, task, SavedRest(here.node, list(found.links_out)))
-    remove_copy(copy)
+        rest = SavedRest(here.node, list(found.links_out), list(found.failed))
+        note_saved_rest(place, job, task, rest)
+    if not found.failed:
+        remove_copy(copy)
 
 
 def _save_without_record(
@@ -303,13 +301,18 @@ def _without_rest(task: TaskRecord, node: str) -> TaskRecord:
     )
 
 
-def _with_earlier(task: TaskRecord, found: Collected) -> TaskRecord:
-    """The record after what an earlier run had left was saved beside the files of the last one."""
+def _with_earlier(task: TaskRecord, before: TaskRecord, node: str, found: Collected) -> TaskRecord:
+    """The record after what an earlier run had left was saved, or some of it, beside the files of the last one."""
+    others = {name: lines for name, lines in task.left_failed.items() if name != node}
+    left = [node] if found.failed else []
     return msgspec.structs.replace(
         task,
-        earlier_files=task.earlier_files + found.files,
-        earlier_bytes=task.earlier_bytes + found.bytes,
+        left_on=[*dict.fromkeys([*task.left_on, *left])],
+        saved_on=[name for name in task.saved_on if name not in left],
+        earlier_files=task.earlier_files + task.collected_files - before.collected_files,
+        earlier_bytes=task.earlier_bytes + task.collected_bytes - before.collected_bytes,
         links_out=[*dict.fromkeys([*task.links_out, *found.links_out])],
+        left_failed={**others, node: list(found.failed)} if found.failed else others,
     )
 
 

@@ -67,7 +67,7 @@ from scratchflow.store.jobs.records import (
     write_present,
     write_task,
 )
-from scratchflow.store.jobs.saved_rest import forget_saved_rests, read_saved_rests
+from scratchflow.store.jobs.saved_rest import forget_saved_rests, read_saved_rests, with_notes
 
 _OWN_SHARE = 0.6
 """Of the time between signal and time limit: this much is the command's, the rest is for saving and queueing again."""
@@ -143,6 +143,7 @@ class _Task:
             goes_with_job=here.scratch_goes_with_job
             or not self._target.is_relative_to(here.workspace.scratch),
             left_on=earlier.unsaved_on if earlier else [],
+            left_failed=earlier.unsaved_lines if earlier else {},
             got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
         )
         if earlier is not None:  # what was collected counts until it is counted anew
@@ -275,8 +276,14 @@ class _Task:
     def _keep_what_earlier_runs_made(self) -> None:
         """A run that starts from the snapshot again replaces no file that an earlier one has saved."""
         self._save_what_was_left()
-        left_on = [node for node in self._said.left_on if node != self._here.node]
-        self._said = msgspec.structs.replace(self._said, left_on=left_on)
+        here, said = self._here.node, self._said
+        self._said = msgspec.structs.replace(
+            said,
+            left_on=[node for node in said.left_on if node != here],
+            left_failed={
+                node: lines for node, lines in said.left_failed.items() if lines and node != here
+            },
+        )
         self._take_over_notes()
         if not self._goes_on:
             keep_aside(self._outputs, self._earlier_run)
@@ -285,14 +292,11 @@ class _Task:
     def _take_over_notes(self) -> None:
         """What other jobs have saved of earlier runs, on other nodes: they leave the record to its task."""
         notes = read_saved_rests(self._place, self._record.id, self.number)
-        saved_on = {saved.node for saved in notes.values()}
         links = [line for saved in notes.values() for line in saved.links_out]
         self._links_before = [*dict.fromkeys([*self._links_before, *links])]
         if notes:
-            self._tell(
-                left_on=[node for node in self._said.left_on if node not in saved_on],
-                links_out=[*dict.fromkeys([*self._said.links_out, *links])],
-            )
+            self._said = with_notes(self._said, notes.values())
+            self._tell()
             forget_saved_rests(notes)
 
     def _count_earlier(self) -> None:

@@ -23,19 +23,24 @@ from scratchflow.store.jobs.records import REST_KIND, job_directory
 
 
 class SavedRest(msgspec.Struct, frozen=True):
-    """On which node it was, and the links in it that led out of the job's copy."""
+    """On which node it was, the links in it that led out of the job's copy, and what of it could not be saved."""
 
     node: str
     links_out: list[str] = []
+    failed: list[str] = []
 
 
 def note_saved_rest(place: StoreDirectory, job: str, task: int, saved: SavedRest) -> None:
-    """Leaves a note beside those of others."""
+    """Leaves a note beside those of others, in place of one about the same node that names what could not be saved."""
     directory = _directory(place, job, task)
+    before = read_saved_rests(place, job, task)
     with store_errors(directory):
         make_private_directory(directory)
         note = directory / f"{os.urandom(8).hex()}.json"
         replace_file(note, msgspec.json.encode(saved), mode=FILE_MODE)
+        forget_saved_rests(
+            file for file, old in before.items() if old.failed and old.node == saved.node
+        )
 
 
 def read_saved_rests(place: StoreDirectory, job: str, task: int) -> dict[Path, SavedRest]:
@@ -55,11 +60,7 @@ def with_saved_rests(place: StoreDirectory, record: JobRecord, task: TaskRecord)
     notes = read_saved_rests(place, record.id, task.task).values()
     if not notes:
         return task
-    noted = msgspec.structs.replace(
-        task,
-        left_on=_without(task.left_on, {saved.node for saved in notes}),
-        links_out=_together(task.links_out, notes),
-    )
+    noted = with_notes(task, notes)
     if task.further_nodes:  # those say themselves what they have saved, when they are through
         return noted
     found = outputs_of_tasks(place, record, (task.task,))
@@ -74,8 +75,17 @@ def with_saved_rests(place: StoreDirectory, record: JobRecord, task: TaskRecord)
     )
 
 
-def _without(nodes: Iterable[str], saved_on: Collection[str]) -> list[str]:
-    return [node for node in nodes if node not in saved_on]
+def with_notes(task: TaskRecord, notes: Collection[SavedRest]) -> TaskRecord:
+    """The record with what these notes say."""
+    saved_on = {saved.node for saved in notes if not saved.failed}
+    left_failed = task.left_failed | {saved.node: saved.failed for saved in notes}
+    left_on = dict.fromkeys([*task.left_on, *(saved.node for saved in notes)])
+    return msgspec.structs.replace(
+        task,
+        left_on=[node for node in left_on if node not in saved_on],
+        left_failed={node: lines for node, lines in left_failed.items() if node not in saved_on},
+        links_out=_together(task.links_out, notes),
+    )
 
 
 def _together(links: Iterable[str], notes: Iterable[SavedRest]) -> list[str]:

@@ -197,6 +197,17 @@ def test_what_an_earlier_run_left_is_told_as_that() -> None:
     assert "on `n1`, and" in rest_of(closed)
 
 
+def test_what_cannot_be_read_of_an_earlier_run_is_told_with_its_node_and_the_way_to_change_that() -> (
+    None
+):
+    left = {"n9": ["outputs/x: Permission denied"]}
+    own = msgspec.structs.replace(OWN, left_on=["n9"], left_failed=left, directory="/s/jobs/j-0")
+    words = rest_of(own)
+    assert words.startswith("what is not saved is still on `n9`; some of it cannot be read:")
+    assert "--nodelist=n9 -- " in words
+    assert "chmod" in words
+
+
 def test_a_path_that_no_job_can_save_is_not_promised_to_be_saved_by_the_next() -> None:
     own = msgspec.structs.replace(
         OWN, not_collected=["outputs/x: File name too long"], directory="/scratch/a/jobs/j-0"

@@ -66,6 +66,19 @@ def test_what_another_job_saved_of_an_earlier_run_counts_before_the_task_has_not
     assert (task.collected_files, task.unsaved_on) == (1, ["n3"])
 
 
+def test_what_could_not_be_saved_of_an_earlier_run_is_named_while_the_next_one_runs(
+    cluster: Cluster,
+) -> None:
+    job, place = run(cluster, "a"), cluster.desk.place
+    own = TaskRecord(task=0, job_id=1, node="n2", phase="running", start="", restarts=1)
+    write_task(place, job, msgspec.structs.replace(own, left_on=["n1"]))
+    note_saved_rest(place, job, 0, SavedRest("n1", [], ["outputs/x: Permission denied"]))
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert (task.unsaved_on, task.not_collected) == (["n1"], ["n1: outputs/x: Permission denied"])
+    assert "--nodelist=n1 -- " in task.rest
+    assert "n2" not in task.rest
+
+
 def test_what_is_over_for_good_and_not_shown_is_not_read_again(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

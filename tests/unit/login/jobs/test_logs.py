@@ -296,6 +296,17 @@ def test_what_is_not_saved_is_told_after_what_it_printed(
     assert ("is lost" in said, "the next job there" in said) == (goes_with_job, not goes_with_job)
 
 
+def test_of_a_job_that_waits_again_the_node_is_named_that_has_what_it_made(
+    cluster: Cluster, job: Submitted
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = "PENDING"
+    own = TaskRecord(task=0, job_id=1, node="n1", phase="running", start="")
+    write_task(cluster.desk.place, job.job, own)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert "what it made last may still be on `n1`; the next job there saves it" in said
+
+
 def test_what_it_removed_of_others_that_was_given_up_is_told(
     cluster: Cluster, job: Submitted
 ) -> None:

@@ -73,8 +73,8 @@ def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
         show_outputs(cluster.login, JobOutputs(wanted="last", tasks=(5,)))
 
 
-@pytest.mark.parametrize("state", ["NODE_FAIL", "FAILED", "RUNNING"])
-def test_the_node_that_may_have_the_rest_is_named_once_the_job_is_over(
+@pytest.mark.parametrize("state", ["NODE_FAIL", "FAILED", "RUNNING", "PENDING"])
+def test_the_node_that_may_have_the_rest_is_named_once_the_run_is_over(
     cluster: Cluster, state: str
 ) -> None:
     job = submit(cluster.login, Submit(command=("true",)))
@@ -86,7 +86,7 @@ def test_the_node_that_may_have_the_rest_is_named_once_the_job_is_over(
     if state == "RUNNING":
         assert (found.unsaved_on, found.rest, found.is_over) == ([], [], False)
         return
-    assert (found.unsaved_on, found.is_over) == (["n1"], True)
+    assert (found.unsaved_on, found.is_over) == (["n1"], state != "PENDING")
     (line,) = found.rest
     assert line.startswith(f"job {job.number}: what it made last may still be on `n1`; ")
     assert "`scratchflow submit --sbatch=--nodelist=n1 -- true`" in line

@@ -30,7 +30,7 @@ from scratchflow.store.jobs.records import (
     write_task,
 )
 from scratchflow.store.jobs.remove import outputs_of, remove_job
-from scratchflow.store.jobs.saved_rest import read_saved_rests
+from scratchflow.store.jobs.saved_rest import read_saved_rests, with_saved_rests
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
 
@@ -478,16 +478,54 @@ def test_a_copy_that_was_made_anew_before_it_was_locked_is_left_alone(
     assert (left / "work/outputs/new").read_text() == "precious"
 
 
-def test_what_could_be_saved_of_an_earlier_run_counts_when_the_rest_could_not(
-    desk: Desk, left: Path
-) -> None:
+@pytest.fixture
+def earlier(desk: Desk, left: Path) -> TaskRecord:
+    """The copy is of an earlier run of a task that has made one file elsewhere since; some of it cannot be read."""
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
     mark_copy(left, CopyMark(desk.context.node, 0))
     (left / "work/outputs/closed").write_text("x")
     (left / "work/outputs/closed").chmod(0)
-    told = TaskRecord(task=0, job_id=7, node="other", phase="ended", start="", restarts=1, code=0)
-    write_task(desk.place, JOB, told)
+    last = job_directory(desk.place, JOB).outputs(0)
+    last.mkdir(parents=True)
+    (last / "made").write_text("by the last run")
+    known = TaskRecord(task=0, job_id=7, node="other", phase="ended", start="", restarts=1, code=0)
+    return msgspec.structs.replace(known, collected_files=1, left_on=[desk.context.node])
+
+
+def test_what_could_be_saved_of_an_earlier_run_counts_once_and_the_rest_is_named(
+    desk: Desk, left: Path, earlier: TaskRecord
+) -> None:
+    node = desk.context.node
+    write_task(desk.place, JOB, earlier)
+    for _ in range(2):
+        sweep(desk)
+        after = read_task(desk.place, JOB, 0)
+        assert after is not None
+        assert (after.collected_files, after.earlier_files, after.not_collected) == (2, 1, [])
+        assert after.unsaved_lines == {node: ["outputs/closed: Permission denied"]}
+    assert left.exists()
+    (left / "work/outputs/closed").chmod(0o600)
     sweep(desk)
     after = read_task(desk.place, JOB, 0)
     assert after is not None
-    assert (after.collected_files, after.not_collected) == (1, [])
-    assert left.exists()
+    assert (after.collected_files, after.earlier_files) == (3, 2)
+    assert (after.unsaved_on, after.left_failed, left.exists()) == ([], {}, False)
+
+
+def test_while_the_task_runs_a_note_names_what_could_not_be_saved_of_its_earlier_run(
+    desk: Desk, left: Path, earlier: TaskRecord
+) -> None:
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
+    runs = msgspec.structs.replace(earlier, phase="running", code=None)
+    write_task(desk.place, JOB, runs)
+    for _ in range(2):
+        sweep(desk)
+        known = with_saved_rests(desk.place, record(JOB), runs)
+        assert (known.collected_files, known.earlier_files) == (2, 1)
+        assert known.left_failed == {desk.context.node: ["outputs/closed: Permission denied"]}
+        assert len(read_saved_rests(desk.place, JOB, 0)) == 1
+    (left / "work/outputs/closed").chmod(0o600)
+    sweep(desk)
+    known = with_saved_rests(desk.place, record(JOB), runs)
+    assert (known.earlier_files, known.left_on, known.left_failed) == (2, [], {})
