@@ -56,7 +56,10 @@ def _why(
 def _without_an_end(own: TaskRecord, logs: str) -> str:
     if own.put_back:
         return f"how it ended is not known: its record was gone from the store, and was put back from its copy on `{own.node}`"
-    return f"it could write no word of its end, as when the store is full, or away on `{own.node}`; {logs} shows what it printed"
+    return (
+        f"it could write no word of its end, as when the store is full, or away on `{own.node}`,"
+        f" and what it printed last may be missing, too; {logs} shows what was written"
+    )
 
 
 _OTHERS = {
@@ -78,6 +81,7 @@ def has_not_begun(own: TaskRecord | None) -> bool:
 
 _NO_OUTPUT = 53
 """The signal that Slurm names when it cannot open the files that a job prints to."""
+_NOT_LAUNCHED = "JobLaunchFailure"
 _SAYS_NOTHING = {"", "None", "NonZeroExitCode"}
 
 
@@ -90,6 +94,8 @@ def _before_it_began(
     away = f", as when the store is away on `{node}`" if node else ""
     if reason.startswith(f"RaisedSignal:{_NO_OUTPUT}") or (said and said.signal == _NO_OUTPUT):
         return f"Slurm could not open the files that it prints to{away}; {again}"
+    if reason == _NOT_LAUNCHED and node:
+        return f"Slurm could not launch the job on `{node}` ({reason}){away}; {again}"
     if reason not in _SAYS_NOTHING:
         from scratchflow.cluster.slurm.reasons import explain  # few jobs end so
 
@@ -127,6 +133,8 @@ def way_home(own: TaskRecord) -> str:
     nodes = own.unsaved_on
     where = "there" if len(nodes) == 1 else "on each of them"
     saves = f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
+    if any(_nodes_where(own, reason) for reason in (errno.ENOSPC, errno.EDQUOT)):
+        saves = f"once the store has room for it, {saves}"
     closed = _nodes_where(own, errno.EACCES)
     too_long = _nodes_where(own, errno.ENAMETOOLONG)
     if too_long:
@@ -138,7 +146,9 @@ def way_home(own: TaskRecord) -> str:
         return saves
     import shlex  # few jobs have such files
 
-    opens = _submit_on(closed[0], f"chmod -R u+rwX {shlex.quote(own.directory)}")
+    # Those alone: a changed mode makes a file look like the job's work that is in the snapshot.
+    command = f"find {shlex.quote(own.directory)} -not -perm -u+r -exec chmod u+r {{}} +"
+    opens = _submit_on(closed[0], command)
     on_each = f", and likewise on {in_words(closed[1:])}" if closed[1:] else ""
     return (
         f"some of it cannot be read: it is in `{own.directory}` on {in_words(closed)},"

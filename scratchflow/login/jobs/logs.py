@@ -204,7 +204,7 @@ class _Reading:
             if not is_end(state):
                 state = _ended_state(code, own.ended_by if own else "")
         self._from_storage()
-        self._tell_cut()
+        self._tell_cut(state)
         if ended and code is None:
             self._tell_why(state, said)
         if ended:
@@ -217,8 +217,8 @@ class _Reading:
             followed=self._asked.follow,
         )
 
-    def _tell_cut(self) -> None:
-        """That what it printed may end too early: the store was full, as its task saw it, or is so now."""
+    def _tell_cut(self, state: str) -> None:
+        """That what it printed may end too early: the store was full, as its task saw it, or is or may have been so."""
         own = read_task(self._place, self._record.id, self._task)
         if own is None:
             return
@@ -229,6 +229,9 @@ class _Reading:
             self._login.caution("job.output_cut", f"job {name}: {message}")
         elif own.phase != "ended" and isinstance(failure := self._write_failure(), NoSpace):
             message = f"{failure}; what it prints is not written while that is so"
+            self._login.caution("job.output_cut", f"job {name}: {message}")
+        elif own.phase == "running" and state in {"FAILED", "COMPLETED"} and not own.put_back:
+            message = "the store took no word of its end: what it printed last may be missing"
             self._login.caution("job.output_cut", f"job {name}: {message}")
 
     def _write_failure(self) -> ScratchflowError | None:

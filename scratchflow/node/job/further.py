@@ -180,7 +180,7 @@ def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: f
 def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
     left = rest_collector(copy.target, copy.record, outputs).collect()
     if left.failed:
-        reason = f"what an earlier run of it has left in `{copy.target}` cannot be saved: {left.failed[0]}"
+        reason = f"what an earlier run of it had left in `{copy.target}` could not be saved: {left.failed[0]}"
         raise JobNotStarted(job=copy.record.id, reason=reason)
     remove_copy(copy.target)
 

@@ -334,9 +334,7 @@ class _Task:
             if self._was_here_last:
                 take_over_mark(self._target, self._said.restarts)
             first = found.failed[0]
-            reason = (
-                f"what an earlier run of it has left in `{self._target}` cannot be saved: {first}"
-            )
+            reason = f"what an earlier run of it had left in `{self._target}` could not be saved: {first}"
             raise JobNotStarted(job=self._record.id, reason=reason)
         remove_copy(self._target)
 

@@ -150,6 +150,13 @@ def test_a_job_that_failed_before_its_command_began_says_that_it_was_not_run(
     assert "shows what it printed" not in found
 
 
+def test_a_job_that_slurm_could_not_launch_is_not_sent_for_other_resources() -> None:
+    told = said("FAILED", reason="JobLaunchFailure", node="n2")
+    words = why(RECORD, 0, "FAILED", None, told)
+    assert "on `n2` (JobLaunchFailure), as when the store is away on `n2`; " in words
+    assert "other resources" not in words
+
+
 def test_of_one_whose_record_cannot_be_read_nobody_says_that_it_was_not_run() -> None:
     words = why(RECORD, 0, "FAILED", None, said("FAILED", code=3), is_damaged=True)
     assert words == "exit code 3; `scratchflow logs 41` shows what it printed"
@@ -169,7 +176,9 @@ def test_a_limit_that_is_a_bare_number_is_told_in_minutes() -> None:
 def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
     own = msgspec.structs.replace(OWN, not_collected=["outputs/x: No space left on device"])
     way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n1 -- true`"
-    assert rest_of(own) == f"what is not saved is still on `n1`; {way}"
+    assert (
+        rest_of(own) == f"what is not saved is still on `n1`; once the store has room for it, {way}"
+    )
     assert (rest_of(OWN), rest_of(None)) == ("", "")
 
 
@@ -179,7 +188,8 @@ def test_of_what_cannot_be_read_it_is_told_how_that_changes() -> None:
     )
     words = rest_of(own)
     assert "it is in `/scratch/a b/jobs/j-0` on `n1`, and" in words
-    line = "scratchflow submit --sbatch=--nodelist=n1 -- chmod -R u+rwX '/scratch/a b/jobs/j-0'"
+    find = "find '/scratch/a b/jobs/j-0' -not -perm -u+r -exec chmod u+r {} +"
+    line = f"scratchflow submit --sbatch=--nodelist=n1 -- {find}"
     assert f"`{line}` changes that; then the next job there saves it" in words
 
 
@@ -223,8 +233,12 @@ def test_of_several_nodes_only_the_one_with_closed_files_is_named_for_that() -> 
         OWN, further_nodes=["n2"], not_collected=lines, directory="/scratch/a/jobs/j-0"
     )
     words = rest_of(own)
-    assert "--nodelist=n2 -- chmod -R u+rwX /scratch/a/jobs/j-0` changes that; then" in words
-    assert "the next job on each of them saves it" in words
+    assert (
+        "--nodelist=n2 -- find /scratch/a/jobs/j-0 -not -perm -u+r -exec chmod u+r {} +`" in words
+    )
+    assert (
+        "changes that; then once the store has room for it, the next job on each of them" in words
+    )
 
 
 def test_what_went_with_the_job_is_told_as_lost() -> None:

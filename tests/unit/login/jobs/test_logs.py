@@ -183,6 +183,19 @@ def test_that_the_store_is_full_now_is_told_of_a_job_that_could_not_write_its_en
     )
 
 
+@pytest.mark.parametrize(("state", "is_cut"), [("FAILED", True), ("NODE_FAIL", False)])
+def test_that_output_may_be_missing_is_told_when_the_store_has_room_again(
+    cluster: Cluster, job: Submitted, state: str, is_cut: bool
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = state
+    own = TaskRecord(task=0, job_id=1, node="n", phase="running", start="")
+    write_task(cluster.desk.place, job.job, own)
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    assert [one.endswith("printed last may be missing") for one in cautions(cluster)] == (
+        [True] if is_cut else []
+    )
+
+
 def test_only_errors(cluster: Cluster, job: Submitted) -> None:
     cluster.fake.jobs[job.number or 0].state = "FAILED"
     read_logs(cluster.login, ReadLogs(wanted="last", only_error=True))

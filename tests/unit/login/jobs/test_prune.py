@@ -157,7 +157,7 @@ def test_of_files_that_cannot_be_read_the_refusal_says_where_they_are_and_what_o
         prune_jobs(cluster.login, PruneJobs(wanted=(job,)))
     hint = refused.value.shown_hint
     assert "it is in `/scratch/a/jobs/j-0` on `n1`" in hint
-    assert "--nodelist=n1 -- chmod -R u+rwX /scratch/a/jobs/j-0`" in hint
+    assert "--nodelist=n1 -- find /scratch/a/jobs/j-0 -not -perm" in hint
 
 
 def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:

@@ -242,12 +242,12 @@ def test_what_an_earlier_run_left_and_nobody_can_save_stays_and_is_told(desk: De
     left.mkdir(parents=True)
     (left / "precious").write_text("precious")
     (left / "precious").chmod(0)
-    with pytest.raises(JobNotStarted, match="cannot be saved"):
+    with pytest.raises(JobNotStarted, match="could not be saved"):
         run(desk)
     assert (left / "precious").exists()
     task = task_of(desk)
     assert task.phase == "ended"
-    assert task.error.startswith("what an earlier run of it has left")
+    assert task.error.startswith("what an earlier run of it had left")
     assert task.not_collected == ["outputs/precious: Permission denied"]
 
 
@@ -426,7 +426,7 @@ def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> 
     left = desk.scratch / f"jobs/{JOB}-0/work/outputs/x"
     assert left.read_text() == "made\n"
     if closed == "outputs":
-        with pytest.raises(JobNotStarted, match="cannot be saved"):
+        with pytest.raises(JobNotStarted, match="could not be saved"):
             run(desk)
         assert left.exists()
     (there / closed).chmod(0o700)
