@@ -14,7 +14,7 @@ import msgspec
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
 from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
-from scratchflow.flows.transfer.copy import copy_snapshots
+from scratchflow.flows.transfer.copy import copy_snapshots, require_same_name
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import AllocationSuspended
@@ -26,7 +26,7 @@ from scratchflow.model.errors.hop import (
     NameTakenThere,
     WorkDiverged,
 )
-from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
 from scratchflow.model.results.allocation import HoppedTo
@@ -34,6 +34,7 @@ from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
 from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.model.results.transfer import SnapshotsCopied
 from scratchflow.model.results.up import UpAndRunning
 
 # Whoever goes on working here meanwhile is caught up with a few times, then told.
@@ -47,11 +48,13 @@ def hop_to(
     settings, there = caller.settings(), of_profile(caller, to)
     if there.settings().name == settings.name:
         raise HopToItself(profile=settings.name)
-    if request.dry_run:
-        return _foretold(settings.name, there.settings().name)
+    require_same_name(settings, there.settings())
     with cluster_of(settings, caller, emit) as source:
         held = _held(source)
         moving = _Moving(source, there, emit, request)
+        if request.dry_run:
+            moving.look(held)
+            return _foretold(settings.name, there.settings().name)
         now, snapshot = moving.bring_over(held, leave_behind=leave_behind)
         emit(Progress(phase="giving the old node back"))
         cleared = clear_on(source, ClearOptions(leave_behind=leave_behind))
@@ -122,6 +125,21 @@ class _Moving:
             snapshot = again
         return now, snapshot
 
+    def look(self, held: AllocationShown | None) -> None:
+        """Raises what the copy and `up` there would be refused for, and does neither.
+
+        What is wrong with the newest snapshot counts only without a node here: with one, a newer one may be copied.
+        """
+        to = self._there.settings().name
+        newest = [] if held and not self._rows() else [self._newest()]
+        seen = copy_snapshots(
+            self._source.caller, Offer(snapshots=tuple(newest)), to, self._emit, dry_run=True
+        )
+        if held is None:
+            self._require_copied(seen)
+        with failures_of(to):
+            up(self._there, remarks_of(to, self._emit), self._request, run_editor=False)
+
     @contextmanager
     def _damage_there(self) -> Iterator[None]:
         """An archive that was in the other store already was not read again, and nobody knew that it is damaged."""
@@ -172,13 +190,21 @@ class _Moving:
             self._emit,
         )
         self.sent_bytes += done.sent_bytes
-        source, to = self._source.settings.name, self._there.settings().name
+        to = self._there.settings().name
         if done.as_full_bytes:
             message = (
                 f"the snapshot went over as one full archive, because the store of `{to}` has another archive that it needs;"
                 f" run `scratchflow -p {to} backup --full` once when the move is done, and later moves send only what changed"
             )
             self._emit(Log(level="info", message=message))
+        self._require_copied(done)
+
+    def _require_copied(self, done: SnapshotsCopied) -> None:
+        """Raises what keeps a snapshot out of the other store."""
+        source, to = self._source.settings.name, self._there.settings().name
+        for damaged in done.damaged:
+            reason = "that was found when it was last read"
+            raise DamagedAtSource(snapshot=damaged, source=source, reason=reason)
         for what in done.in_the_way.values():
             reason = f"in the store of `{to}`, {what}; look what it is, and move it away there"
             raise HopUnfinished(reason=reason, node=source)

@@ -15,13 +15,14 @@ import msgspec
 from scratchflow.agent.upload import Upload
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.streamed import Streamed
+from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
 from scratchflow.model.ages import naming
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
-from scratchflow.model.errors.transfer import CopyBroken, CopyToItself
+from scratchflow.model.errors.transfer import CopyBroken, CopyToItself, named_otherwise
 from scratchflow.model.events import Data, Emit, Event, Log, Progress
 from scratchflow.model.requests import (
     Adopt,
@@ -57,6 +58,7 @@ def copy_snapshots(
     """Copies the snapshots that are meant, or all, into the store of the profile `to`."""
     there = msgspec.structs.replace(caller, asked=msgspec.structs.replace(caller.asked, profile=to))
     settings, other = caller.settings(), there.settings()
+    require_same_name(settings, other)
     started_s = time.monotonic()
     with ExitStack() as open_until:
         source = open_until.enter_context(cluster_of(settings, caller, emit))
@@ -115,6 +117,13 @@ def copy_snapshots(
         mended=sorted(mended),
         dry_run=dry_run,
     )
+
+
+def require_same_name(settings: Settings, other: Settings) -> None:
+    """WorkspaceNamedOtherwise when the workspaces of the two profiles have two names."""
+    name, theirs = settings.profile.workspace, other.profile.workspace
+    if name != theirs:
+        raise named_otherwise(name, to=other.name, here=theirs)
 
 
 def _known_to_fail(offered: SnapshotsOffered, missing: Sequence[SnapshotLacking]) -> list[str]:

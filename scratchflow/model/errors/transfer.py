@@ -38,13 +38,18 @@ class WorkspaceNamedOtherwise(ScratchflowError):
 
     code = "copy.other_workspace"
     exit_code = 2
-    message = (
-        "the snapshots are of a workspace named `{name}`, and the other profile's is named `{here}`"
-    )
+    message = "the snapshots are of a workspace named `{name}`, and that of profile `{to}` is named `{here}`"
     hint = (
-        "set `workspace` alike in both profiles; or `snapshots export FILE` with the profile that has"
-        " them and `snapshots import FILE` with the other one, which renames"
+        "`scratchflow -p {to} config set workspace {typed}` gives it the same name; what it saved as `{here}` stays in its store."
+        " Or `snapshots export FILE` with the profile that has them and `snapshots import FILE` with the other one, which renames"
     )
+
+
+def named_otherwise(name: str, *, to: str, here: str) -> WorkspaceNamedOtherwise:
+    """The error for snapshots of the workspace `name` that are to go to a profile whose workspace is `here`."""
+    import shlex  # only ever needed on the way to an error
+
+    return WorkspaceNamedOtherwise(name=name, to=to, here=here, typed=shlex.quote(name))
 
 
 class CopyToItself(ScratchflowError):

@@ -14,7 +14,7 @@ from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
+from scratchflow.model.errors.transfer import named_otherwise
 from scratchflow.model.events import Data, Progress
 from scratchflow.model.requests import (
     Adopt,
@@ -160,7 +160,8 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
 def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot]) -> None:
     for one in snapshots:
         if one.workspace != context.workspace.name:
-            raise WorkspaceNamedOtherwise(name=one.workspace, here=context.workspace.name)
+            here = context.workspace.name
+            raise named_otherwise(one.workspace, to=context.settings.name, here=here)
 
 
 def give(context: NodeContext, notify: Notifier, asked: GiveArchive) -> ArchiveGiven:

@@ -23,7 +23,8 @@ from scratchflow.model.errors.hop import (
     NameTakenThere,
     WorkDiverged,
 )
-from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
@@ -53,6 +54,7 @@ class World:
         self.rows = [A]
         self.unsaved = 0
         self.blocked: list[str] = []
+        self.damaged: list[str] = []
         self.in_the_way: list[str] = []
         self.as_full_bytes = 0
         self.cleared: str | None = None
@@ -107,17 +109,20 @@ class World:
         saved = NodeSaved(snapshot=snapshot, unsaved=self.unsaved, unsaved_paths=["x"])
         return [SavedCopy("node-1", saved)]
 
-    def _copy(self, _: Any, offer: Any, to: str, __: Any) -> Any:
-        self.steps.append(f"copy {' '.join(offer.snapshots)} to {to}")
+    def _copy(self, _: Any, offer: Any, to: str, __: Any, *, dry_run: bool = False) -> Any:
+        doing = "look at" if dry_run else "copy"
+        self.steps.append(f"{doing} {' '.join(offer.snapshots)} to {to}")
         return SimpleNamespace(
             sent_bytes=10,
+            damaged=self.damaged,
             as_full_bytes=self.as_full_bytes,
             blocked=self.blocked,
             in_the_way=dict.fromkeys(self.in_the_way, "`x` is a link"),
         )
 
-    def _up(self, caller: Caller, *_: Any, **__: Any) -> Any:
-        self.steps.append(f"up {caller.settings().name}")
+    def _up(self, caller: Caller, _: Any, request: Hold, **__: Any) -> Any:
+        doing = "look at up" if request.dry_run else "up"
+        self.steps.append(f"{doing} {caller.settings().name}")
         return SimpleNamespace(node="far-1", job_id=9, end_time=None, alias="compile_machine")
 
     def _clear(self, *_: Any) -> Any:
@@ -306,10 +311,43 @@ def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:
     assert [one.code for one in world.events if isinstance(one, Warned)] == ["hop.left_behind"]
 
 
-def test_a_dry_run_names_the_steps_and_does_none(world: World) -> None:
+def test_a_dry_run_names_the_steps_and_only_looks(world: World) -> None:
     done = world.hop(dry_run=True)
     assert done.commands[1] == "scratchflow -p a snapshots copy --to b"
+    assert world.steps == [f"look at {A} to b", "look at up b"]
+    world.rows = []  # the first one is yet to be taken
+    world.hop(dry_run=True)
+    assert world.steps[2:] == ["look at  to b", "look at up b"]
+    world.jobs = []
+    with pytest.raises(SnapshotMissing):
+        world.hop(dry_run=True)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_workspaces_of_two_names_are_refused_before_anything_is_done(
+    world: World, *, dry_run: bool
+) -> None:
+    config = Path(world.who.asked.config or "")
+    config.write_text(config.read_text() + 'workspace = "work_b"\n')
+    with pytest.raises(
+        WorkspaceNamedOtherwise, match="that of profile `b` is named `work_b`"
+    ) as no:
+        world.hop(dry_run=dry_run)
+    assert "`scratchflow -p b config set workspace work` gives it" in no.value.shown_hint
     assert world.steps == []
+
+
+def test_a_dry_run_refuses_the_snapshot_that_could_not_be_copied_unless_a_newer_one_is_taken(
+    world: World,
+) -> None:
+    world.damaged = [A]
+    world.hop(dry_run=True)
+    world.jobs = []
+    with pytest.raises(DamagedAtSource, match="in the store of profile `a`"):
+        world.hop(dry_run=True)
+    world.damaged, world.blocked = [], [A]
+    with pytest.raises(NameTakenThere):
+        world.hop(dry_run=True)
 
 
 def test_the_same_profile_is_refused(world: World) -> None:
