@@ -19,7 +19,7 @@ from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
 from scratchflow.model.events import Checked, Emit, Event, Log, Progress
 from scratchflow.model.requests import Look
 from scratchflow.model.results.checks import Check, ChecksDone
-from scratchflow.model.results.setup import Surveyed
+from scratchflow.model.results.setup import SetupValue, Surveyed
 from scratchflow.model.text import closest, printable
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.units import format_duration
@@ -147,7 +147,8 @@ def _another(key: str, draft: Draft, seen: Surveyed) -> str:
     """What would have been proposed, had nobody asked for something else; the time for the partition that is chosen."""
     if key == "slurm.time":
         return time_for(draft.value("slurm.partition").value, seen.partitions).value
-    proposed = propose(seen, {}, alias="", workspace="", site=site_named(GENERIC))
+    none = SetupValue(key="workspace", value="", reason="")
+    proposed = propose(seen, {}, alias="", workspace=none, site=site_named(GENERIC))
     return next((one.value for one in proposed if one.key == key), "")
 
 

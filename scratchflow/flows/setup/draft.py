@@ -83,12 +83,13 @@ def draft_for(
     name = options.name or (there[0] if there else "")
     name = name or name_for(options.login, seen.cluster if seen else "", known.profiles)
     is_new = name not in known.profiles
-    own = {"alias": own_alias(name, known), "workspace": own_workspace(name, known)}
+    alias, workspace = own_alias(name, known), own_workspace(name, options.login, known)
     if not is_new:
         values = as_it_is(known.profiles[name], options.values)
     elif seen:
-        values = propose(seen, options.values, **own, site=site)
+        values = propose(seen, options.values, alias=alias, workspace=workspace, site=site)
     else:  # not looked at yet
+        own = {"alias": alias, "workspace": workspace.value}
         usual = {"alias": Profile().alias, "workspace": Profile().workspace}
         differs = {key: value for key, value in own.items() if usual[key] != value}
         values = _given({**differs, **options.values})

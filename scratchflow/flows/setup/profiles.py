@@ -14,6 +14,7 @@ from scratchflow.config.file import read_text
 from scratchflow.config.own_names import free_name
 from scratchflow.config.toml import parse_document
 from scratchflow.model.profile import NAME_PATTERN, Profile
+from scratchflow.model.results.setup import SetupValue
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
 
@@ -106,10 +107,31 @@ def own_alias(name: str, known: Known) -> str:
     return _free(usual, name, theirs)
 
 
-def own_workspace(name: str, known: Known) -> str:
-    """The usual directory; one with the profile's name behind it when another profile has that one."""
-    theirs = {profile.workspace for profile in known.others(name).values()}
-    return _free(Profile().workspace, name, theirs)
+def own_workspace(name: str, login: str, known: Known) -> SetupValue:
+    """The directory that the first profile has: snapshots go only to a workspace of the same name.
+
+    On the same cluster it would be the same directory, so there it is one with the profile's name behind it.
+    """
+    others = known.others(name)
+    first = known.default if known.default in others else next(iter(others), "")
+    usual = others[first].workspace if first else Profile().workspace
+    theirs = {one.workspace for one in others.values() if _may_be_one_cluster(one.login, login)}
+    is_here = any((one.login, one.workspace) == (login, usual) for one in others.values())
+    reason = "your files, beneath scratch"
+    moves = "`hop --to` and `snapshots copy` need the same name"
+    if first and usual not in theirs:
+        reason += f"; as in profile `{first}`: {moves}"
+    elif first and not is_here:
+        reason += f"; if `{first}` is another cluster, take `{usual}` as there: {moves}"
+    return SetupValue(key="workspace", value=_free(usual, name, theirs), reason=reason)
+
+
+def _may_be_one_cluster(one: str, other: str) -> bool:
+    """Whether two login hosts may lead to the same disks: `login1.uni.example` and `login2.uni.example` do."""
+    first, second = (
+        re.sub(r"[-_]?\d+$", "", _from_host(login.rpartition("@")[2])) for login in (one, other)
+    )
+    return first == second
 
 
 def _free(usual: str, name: str, theirs: set[str]) -> str:

@@ -34,7 +34,7 @@ _LONGEST_S = time_limit_s(SlurmOptions().time) or 8 * 3600
 
 
 def propose(
-    seen: Surveyed, given: Mapping[str, str], *, alias: str, workspace: str, site: Site
+    seen: Surveyed, given: Mapping[str, str], *, alias: str, workspace: SetupValue, site: Site
 ) -> list[SetupValue]:
     """Every value that a new profile is written with; what was given stays as it is.
 
@@ -48,7 +48,7 @@ def propose(
         time_for(wanted, seen.partitions),
         _store(seen.stores),
         _scratch(seen),
-        SetupValue(key="workspace", value=workspace, reason="your files, beneath scratch"),
+        workspace,
         SetupValue(key="alias", value=alias, reason=f"`ssh {alias}` leads to your node"),
     ]
     proposed = [*known.values(), *(one for one in guessed if one.key not in known)]

@@ -16,6 +16,7 @@ from scratchflow.flows.setup.profiles import (
     shared_in_words,
 )
 from scratchflow.model.profile import Profile
+from scratchflow.model.results.setup import SetupValue
 
 FIRST = Known({"uni": Profile(login="login")}, default="uni")
 
@@ -46,18 +47,46 @@ def test_a_name_that_is_taken_is_not_taken_again() -> None:
 
 
 def test_the_first_profile_has_the_usual_alias_and_directory() -> None:
-    assert (own_alias("uni", Known({})), own_workspace("uni", Known({}))) == (
+    assert (own_alias("uni", Known({})), own_workspace("uni", "uni", Known({}))) == (
         "compile_machine",
-        "work",
+        SetupValue(key="workspace", value="work", reason="your files, beneath scratch"),
     )
 
 
 def test_a_second_profile_has_its_own() -> None:
     assert own_alias("gpu", FIRST) == "compile_machine_gpu"
-    assert own_workspace("gpu", FIRST) == "work_gpu"
+    workspace = own_workspace("gpu", "login", FIRST)
+    assert (workspace.value, workspace.reason) == ("work_gpu", "your files, beneath scratch")
     profile = next(iter(FIRST.profiles.values()))
     copied = own_names("gpu", profile, [profile])
     assert copied == {"alias": "compile_machine_gpu", "workspace": "work_gpu"}, "as `profiles copy`"
+
+
+MOVES = "`hop --to` and `snapshots copy` need the same name"
+
+
+def test_a_profile_of_another_cluster_has_the_same_workspace_so_that_snapshots_can_move() -> None:
+    known = Known({"uni": Profile(login="login1.uni.example", workspace="thesis")})
+    other = own_workspace("aws", "aws", known)
+    assert (other.value, other.reason.partition("; ")[2]) == (
+        "thesis",
+        f"as in profile `uni`: {MOVES}",
+    )
+
+
+def test_a_host_that_may_be_of_the_same_cluster_gets_its_own_and_the_name_to_type_if_it_is_not() -> (
+    None
+):
+    known = Known({"uni": Profile(login="me@login1.uni.example")})
+    other = own_workspace("two", "login2.uni.example", known)
+    assert other.value == "work_two"
+    assert other.reason.endswith(f"; if `uni` is another cluster, take `work` as there: {MOVES}")
+
+
+def test_a_second_profile_of_the_second_cluster_has_its_own_workspace() -> None:
+    known = Known({"a": Profile(login="la"), "b": Profile(login="lb")}, default="a")
+    third = own_workspace("c", "lb", known)
+    assert (third.value, third.reason) == ("work_c", "your files, beneath scratch")
 
 
 def test_a_host_of_the_users_own_keeps_its_name(

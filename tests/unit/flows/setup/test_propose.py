@@ -36,10 +36,13 @@ def cluster(**facts: Any) -> Surveyed:
     return msgspec.structs.replace(usual, **facts)
 
 
+WORK = SetupValue(key="workspace", value="work", reason="your files")
+
+
 def proposed(seen: Surveyed, **given: str) -> dict[str, SetupValue]:
     flags = {key.replace("__", "."): value for key, value in given.items()}
-    site = site_named(GENERIC)
-    return {one.key: one for one in propose(seen, flags, alias="a", workspace="w", site=site)}
+    values = propose(seen, flags, alias="a", workspace=WORK, site=site_named(GENERIC))
+    return {one.key: one for one in values}
 
 
 def test_slurms_default_partition_and_the_longest_it_allows() -> None:

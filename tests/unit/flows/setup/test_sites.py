@@ -16,7 +16,7 @@ from scratchflow.flows.setup.sites import (
     what_to_look_for,
 )
 from scratchflow.model.results.setup import PartitionSeen, PlaceSeen, SetupValue, Surveyed
-from tests.unit.flows.setup.test_propose import DISK, GIB, HOME, cluster
+from tests.unit.flows.setup.test_propose import DISK, GIB, HOME, WORK, cluster
 
 DEV = PartitionSeen(name="dev", is_default=False, max_time_s=None, most_cpus=96, most_gpus=4)
 A100 = PartitionSeen(
@@ -30,7 +30,7 @@ def place(path: str) -> PlaceSeen:
 
 def proposed(name: str, seen: Surveyed, **given: str) -> dict[str, SetupValue]:
     flags = {key.replace("__", "."): value for key, value in given.items()}
-    values = propose(seen, flags, alias="a", workspace="w", site=site_named(name))
+    values = propose(seen, flags, alias="a", workspace=WORK, site=site_named(name))
     return {one.key: one for one in values}
 
 

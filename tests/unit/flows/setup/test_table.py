@@ -6,12 +6,12 @@ from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.propose import LABELS, propose
 from scratchflow.flows.setup.table import proposal_lines, wrapped
 from scratchflow.model.results.setup import SetupValue
-from tests.unit.flows.setup.test_propose import FSX, HOME, cluster
+from tests.unit.flows.setup.test_propose import FSX, HOME, WORK, cluster
 
 
 def test_the_table_fits_the_terminal_and_breaks_no_word() -> None:
-    own = {"alias": "compile_machine_gpu", "workspace": "work"}
-    values = propose(cluster(stores=[HOME, FSX]), {}, **own, site=site_named(GENERIC))
+    seen, site = cluster(stores=[HOME, FSX]), site_named(GENERIC)
+    values = propose(seen, {}, alias="compile_machine_gpu", workspace=WORK, site=site)
     lines = list(proposal_lines("uni", values, columns=80))
     assert all(len(line) < 80 for line in lines)
     text = " ".join(" ".join(lines).split())
