@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
@@ -72,7 +72,7 @@ def check_saved(context: NodeContext, notify: Notifier, taken: BackupTaken) -> C
         _warn_of_size(notify, manifest.id, total_bytes, age_s)
         return Checked(age_s=age_s)
     problem = _problem_of(place, manifest, archives, reasons)
-    _record(place, catalogue, {**reasons, manifest.id: problem})
+    _record(place, catalogue, {**reasons, manifest.id: problem}, own=reasons.keys())
     return Checked(problem=problem, age_s=0)
 
 
@@ -131,13 +131,19 @@ def _problem_of(
     return next(iter(borrowed_problems(place, manifest, proven)), "")
 
 
-def _record(place: StoreDirectory, catalogue: Catalogue, problems: dict[str, str]) -> None:
+def _record(
+    place: StoreDirectory, catalogue: Catalogue, problems: dict[str, str], own: Collection[str]
+) -> None:
+    """Notes what was found; `own` are the archives that are damaged themselves."""
     now = iso_time(time.time()) or ""
     known = {one.id for one in catalogue.snapshots}
     found = {one: problem for one, problem in problems.items() if one in known}
     record_verified(
         place,
-        [Verification(snapshot=one, time=now, problem=problem) for one, problem in found.items()],
+        [
+            Verification(snapshot=one, time=now, problem=problem, is_own=one in own)
+            for one, problem in found.items()
+        ],
     )
 
 

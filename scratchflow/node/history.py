@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -179,7 +179,7 @@ def verify_snapshots(
         known = catalogue.damaged.get(one.id) or reasons.get(one.id)
         problems = [known] if known else borrowed_problems(place, one, proven)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
-    _record(place, chosen, {one.id: one.reason for one in bad})
+    _record(place, chosen, {one.id: one.reason for one in bad}, own=reasons.keys())
     return SnapshotsVerified(checked=len(chosen), bad=bad)
 
 
@@ -196,12 +196,17 @@ def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bo
         notify.warn(replaced.code, b"", str(replaced))
 
 
-def _record(place: StoreDirectory, chosen: list[Manifest], reasons: dict[str, str]) -> None:
+def _record(
+    place: StoreDirectory, chosen: list[Manifest], reasons: dict[str, str], own: Collection[str]
+) -> None:
+    """Notes what was found; `own` are the archives that are damaged themselves."""
     now = iso_time(time.time()) or ""
     record_verified(
         place,
         [
-            Verification(snapshot=one.id, time=now, problem=reasons.get(one.id, ""))
+            Verification(
+                snapshot=one.id, time=now, problem=reasons.get(one.id, ""), is_own=one.id in own
+            )
             for one in chosen
         ],
     )

@@ -178,7 +178,8 @@ def give(context: NodeContext, notify: Notifier, asked: GiveArchive) -> ArchiveG
     problem = _problem(asked.archive, digest, known)
     if problem and known:  # `status` and `snapshots list` show it from now on
         now = iso_time(time.time()) or ""
-        record_verified(place, [Verification(snapshot=known.id, time=now, problem=problem)])
+        found = Verification(snapshot=known.id, time=now, problem=problem, is_own=True)
+        record_verified(place, [found])
     return ArchiveGiven(size_bytes=digest.size_bytes, sha256=digest.sha256, problem=problem)
 
 

@@ -330,13 +330,15 @@ def _look_at_others(
         is_other = one.id != adopted and one.id in damaged and one.id not in catalogue.damaged
         if not is_other or needs.isdisjoint(mended):
             continue
-        bad = next((each for each in sorted(needs - set(placed)) if not known.is_whole(each)), None)
+        own_first = sorted(needs - set(placed), key=lambda each: (each != one.id, each))
+        bad = next((each for each in own_first if not known.is_whole(each)), None)
         if bad is None:
             forget_verified(place, [one.id])
         else:
             problem = f"`{bad}{ARCHIVE_SUFFIX}` is not as it was written"
             now = iso_time(time.time()) or ""
-            record_verified(place, [Verification(snapshot=one.id, time=now, problem=problem)])
+            found = Verification(snapshot=one.id, time=now, problem=problem, is_own=bad == one.id)
+            record_verified(place, [found])
 
 
 def _damaged(place: StoreDirectory, catalogue: Catalogue) -> set[str]:

@@ -31,11 +31,15 @@ _LIMIT_BYTES = 65536
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """One snapshot was read back as a whole; `problem` is empty when it was sound."""
+    """One snapshot was read back as a whole; `problem` is empty when it was sound.
+
+    `is_own`: its own archive is damaged, and not only one that it needs.
+    """
 
     snapshot: str
     time: str
     problem: str = ""
+    is_own: bool = False
 
 
 def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> None:
@@ -89,9 +93,16 @@ def _problem(manifest: Manifest, own: Verification | None, bad: Mapping[str, Ver
 
 
 def damaged_archives(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
-    """The archives that damage is known of. A snapshot's own is none of them when one that it needs explains the damage."""
-    bad = {one.snapshot for one in read_verified(place).values() if one.problem}
-    return frozenset(one.id for one in snapshots if one.id in bad and bad.isdisjoint(one.needs))
+    """The archives that damage is known of.
+
+    A snapshot's own is one of them when that was noted, or when none that it needs explains the damage.
+    """
+    bad = {one.snapshot: one for one in read_verified(place).values() if one.problem}
+    return frozenset(
+        one.id
+        for one in snapshots
+        if one.id in bad and (bad[one.id].is_own or bad.keys().isdisjoint(one.needs))
+    )
 
 
 def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> str | None:

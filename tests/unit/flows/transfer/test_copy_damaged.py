@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from scratchflow.cli.transfer_words import copied
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
@@ -55,6 +57,25 @@ def test_a_dry_run_counts_what_needs_nothing_of_a_damaged_archive_from_here(two:
     said = two.copy(dry_run=True)
     assert (said.copied, said.damaged) == ([newest], [])
     assert two.copy().copied == [newest]
+
+
+@pytest.mark.parametrize("found_by", ["verify", "copy"])
+def test_a_dry_run_knows_what_is_damaged_itself_though_what_it_needs_is_damaged_as_well(
+    two: Two, found_by: str
+) -> None:
+    two.copy()
+    two.here.write("work/next", os.urandom(700_000))
+    newest = two.here.backup().snapshot or ""
+    first = two.here.ids[0]
+    for one in (first, newest):
+        rot(two.here.place.archive(one))
+    if found_by == "verify":
+        _check(two.here)
+    else:
+        _check(two.here, first)
+        assert two.copy().damaged == [newest]
+    said = two.copy(dry_run=True)
+    assert (said.copied, said.damaged, said.exit_code()) == ([], [newest], 31)
 
 
 def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: Two) -> None:
