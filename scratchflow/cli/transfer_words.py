@@ -32,7 +32,10 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     if not done.copied and is_left_out and not done.already_there:
         return
     if not done.copied:
-        yield f"{to} has {'it' if len(done.already_there) == 1 else 'all of them'} already"
+        is_one = len(done.already_there) == 1
+        all_of_them = "it" if is_one else "all of them"
+        all_others = "the other one" if is_one else "all others"
+        yield f"{to} has {all_others if is_left_out else all_of_them} already"
         return
     what = counted(len(done.copied), "snapshot")
     size = format_size(done.sent_bytes)
@@ -56,7 +59,9 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
         )
         yield f"{'it needs' if len(done.copied) == 1 else 'they need'} {were} there already; {verify} reads them"
     yield from _mended(done.mended, "there")
-    if done.newest in done.copied:
+    if (
+        done.newest in done.copied and done.newest not in done.mended
+    ):  # else it was the newest before
         yield f"the newest there is {named(done.newest)} now"
 
 

@@ -111,11 +111,13 @@ class _Moving:
         """The node there with all that is saved here, and the snapshot that it has."""
         snapshot = self._save(held, leave_behind=leave_behind)
         self.copy([snapshot])
-        name = self._there.settings().name
-        with failures_of(name), self._damage_there():
-            now = up(self._there, remarks_of(name, self._emit), self._request, run_editor=False)
+        there = self._there.settings()
+        with failures_of(there), self._damage_there():
+            now = up(
+                self._there, remarks_of(there.name, self._emit), self._request, run_editor=False
+            )
         for _ in range(_CATCH_UPS):
-            with failures_of(name), self._damage_there():
+            with failures_of(there), self._damage_there():
                 self._settle(snapshot)
             again = self._save(held, leave_behind=leave_behind)
             if again == snapshot:
@@ -137,7 +139,7 @@ class _Moving:
         )
         if held is None:
             self._require_copied(seen)
-        with failures_of(to):
+        with failures_of(self._there.settings()):
             up(self._there, remarks_of(to, self._emit), self._request, run_editor=False)
 
     @contextmanager

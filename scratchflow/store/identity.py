@@ -116,5 +116,5 @@ def _without_id(file: Path) -> StoreUnusable:
         path=file,
         reason="it does not hold a store's id",
         remedy="the snapshots beside it are as they were; put it back as it was, if you have a copy (a mirror has one). If not,"
-        f" `{aside}` moves it away: the next backup then gives the store a new id, and a mirror of it needs another path",
+        f" `{aside}` on `{os.uname().nodename}` moves it away: the next backup then gives the store a new id, and a mirror of it needs another path",
     )

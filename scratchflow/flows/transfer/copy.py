@@ -62,11 +62,11 @@ def copy_snapshots(
     started_s = time.monotonic()
     with ExitStack() as open_until:
         source = open_until.enter_context(cluster_of(settings, caller, emit))
-        with failures_of(other.name):
+        with failures_of(other):
             remarks = remarks_of(other.name, emit)
             target = open_until.enter_context(cluster_of(other, there, remarks))
         offered = source.at_workspace("snapshots offer", asked, SnapshotsOffered)
-        with failures_of(other.name):
+        with failures_of(other):
             lacking = target.at_workspace(
                 "snapshots lacking", Lacking(snapshots=offered.snapshots), SnapshotsLacking
             )
@@ -194,7 +194,7 @@ class _Copy:
         """What the other store says of them now: which it does not list as whole; None when none was sent."""
         if not sent:
             return None
-        with failures_of(self._target.settings.name):
+        with failures_of(self._target.settings):
             return self._target.at_workspace(
                 "snapshots lacking", Lacking(snapshots=sent), SnapshotsLacking
             )
@@ -246,7 +246,7 @@ class _Copy:
 
     def _adopt(self, asked: Adopt) -> bool:
         """Whether it is a snapshot there now; not when the archives there do not serve it."""
-        with failures_of(self._target.settings.name):
+        with failures_of(self._target.settings):
             adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
         if adopted.is_unserved:
             return False
@@ -331,7 +331,7 @@ class _Copy:
         pieces = Streamed(give)
         upload = Upload(self._counted(pieces))
         try:
-            with failures_of(self._target.settings.name):
+            with failures_of(self._target.settings):
                 taken = self._target.at_workspace(
                     "snapshots take", take, ArchiveTaken, feed=upload.frames()
                 )

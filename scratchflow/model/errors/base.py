@@ -41,6 +41,10 @@ class ScratchflowError(Exception):
         self.args = (change(str(self)),)
         self._agent_hint = change(self.shown_hint)
 
+    def begin_with(self, words: str) -> None:
+        """Puts before what it says what it is about."""
+        self.args = (f"{words}{self}",)
+
     @classmethod
     def field_names(cls) -> set[str]:
         """The fields that message and hint need."""

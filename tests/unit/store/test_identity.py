@@ -71,7 +71,10 @@ def test_a_damaged_one_is_an_error_and_is_left_as_it_is(
     file.write_bytes(content)
     with pytest.raises(StoreUnusable, match=r"store\.json") as caught:
         ensure_store_id(place)
-    assert f"`mv {file} {file}.damaged` moves it away" in caught.value.shown_hint
+    assert (
+        f"`mv {file} {file}.damaged` on `{os.uname().nodename}` moves it away"
+        in caught.value.shown_hint
+    )
     assert file.read_bytes() == content
 
 

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from scratchflow.cli.transfer_words import copied
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
@@ -76,6 +77,7 @@ def test_a_dry_run_knows_what_is_damaged_itself_though_what_it_needs_is_damaged_
         assert two.copy().damaged == [newest]
     said = two.copy(dry_run=True)
     assert (said.copied, said.damaged, said.exit_code()) == ([], [newest], 31)
+    assert list(copied(said))[1:] == ["profile `there` has all others already"]
 
 
 def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: Two) -> None:
@@ -91,6 +93,16 @@ def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: T
     assert done.mended == two.here.ids[:-1]
     assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {damaged}
     assert "\n".join(copied(done)).count(damaged[-6:]) == 1
+
+
+def test_what_was_the_newest_there_before_is_not_said_to_be_so_now(two: Two) -> None:
+    two.copy()
+    newest = two.here.ids[-1]
+    rot(two.there.place.archive(newest))
+    _check(two.there)
+    done = two.copy()
+    assert (done.copied, done.mended, done.newest) == ([newest], [newest], newest)
+    assert not any("the newest there" in line for line in copied(done))
 
 
 def test_one_that_was_only_said_to_be_damaged_makes_no_other_whole_unread(two: Two) -> None:
@@ -120,3 +132,10 @@ def test_one_that_is_damaged_here_and_whole_there_is_told_with_the_way_back(two:
     back = f"`scratchflow -p there snapshots copy {second[-6:]} --to here` mends it"
     assert lines[0].startswith("damaged in the store of profile `here`: snapshot ")
     assert lines[0].endswith(f"profile `there` has it whole, and {back}")
+
+
+def test_a_store_there_that_cannot_be_used_is_told_with_its_profile(two: Two) -> None:
+    two.copy()
+    (two.there.place.directory / "store.json").write_text("junk")
+    with pytest.raises(StoreUnusable, match=r"^profile `there`: the store `"):
+        two.copy()
