@@ -279,10 +279,14 @@ class GiveArchive(Arguments, frozen=True, kw_only=True):
 
 
 class TakeArchive(Arguments, frozen=True, kw_only=True):
-    """`snapshots take`: an archive of another store, which follows the request, from `offset` on."""
+    """`snapshots take`: an archive of another store, which follows the request, from `offset` on.
+
+    `needed_bytes`: how much is still to come for its snapshot, with this one.
+    """
 
     archive: ArchiveOf
     offset: int = 0
+    needed_bytes: int = 0
 
 
 class Adopt(Arguments, frozen=True, kw_only=True):

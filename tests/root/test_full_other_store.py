@@ -37,7 +37,7 @@ def test_a_full_store_there_is_said_costs_nothing_and_is_completed_when_there_is
     assert seen["bad_when_full"] == []
     assert seen["there_at_last"] == seen["taken"]
     assert seen["bad_at_last"] == []
-    assert seen["sent_at_last"] < seen["large_bytes"]  # what came before counts
+    assert seen["left_when_full"] == []  # the room that there was is still there
 
 
 def trial(directory: Path) -> dict[str, object]:
@@ -49,17 +49,17 @@ def trial(directory: Path) -> dict[str, object]:
     two.here.write("work/README", "small")
     two.here.backup()
     two.copy()
-    large_bytes = 8 << 20
-    two.here.write("work/large", os.urandom(large_bytes))
+    two.here.write("work/large", os.urandom(8 << 20))
     two.here.backup()
     error, hint = "", ""
     try:
         two.copy()
     except NoSpace as full:
         error, hint = str(full), full.shown_hint
+    left_when_full = os.listdir(two.there.place.arriving)
     there_when_full, bad_when_full = two.there.ids, bad(two.here) + bad(two.there)
     subprocess.run(["mount", "-o", "remount,size=40M", str(store)], check=True)
-    done = two.copy()
+    two.copy()
     return {
         "error": error,
         "hint": hint,
@@ -67,8 +67,7 @@ def trial(directory: Path) -> dict[str, object]:
         "bad_when_full": bad_when_full,
         "there_at_last": two.there.ids,
         "bad_at_last": bad(two.here) + bad(two.there),
-        "sent_at_last": done.sent_bytes,
-        "large_bytes": large_bytes,
+        "left_when_full": left_when_full,
         "taken": two.here.ids,
     }
 

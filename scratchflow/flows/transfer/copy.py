@@ -258,30 +258,36 @@ class _Copy:
         """The archives that are missing, as they are."""
         for damaged in self._damaged_archives & {one.archive.id for one in lacking.archives}:
             raise self._damaged_at_source(snapshot.id, f"so is `{damaged}`, which it needs")
-        for one in lacking.archives:
-            if one.archive.id in self._arrived or one.is_whole:
-                continue
+        coming = [
+            one
+            for one in lacking.archives
+            if one.archive.id not in self._arrived and not one.is_whole
+        ]
+        for number, one in enumerate(coming):
+            needed_bytes = sum(each.archive.bytes - each.arrived_bytes for each in coming[number:])
             try:
-                self._send_from(snapshot.id, one)
+                self._send_from(snapshot.id, one, needed_bytes)
             except SnapshotDamaged:
                 self._damaged_archives.add(one.archive.id)
                 raise
             self._arrived.add(one.archive.id)
         return snapshot
 
-    def _send_from(self, snapshot: str, lacking: ArchiveLacking) -> None:
+    def _send_from(self, snapshot: str, lacking: ArchiveLacking, needed_bytes: int) -> None:
         """An archive from where an earlier run left off; from its beginning when that was not the beginning of it."""
         try:
-            self._send_archive(snapshot, lacking.archive, lacking.arrived_bytes)
+            offset = lacking.arrived_bytes
+            take = TakeArchive(archive=lacking.archive, offset=offset, needed_bytes=needed_bytes)
+            self._send_archive(snapshot, take)
         except DamagedAtSource:
             raise
         except SnapshotDamaged:
             if not lacking.arrived_bytes:
                 raise
-            self._send_archive(snapshot, lacking.archive, 0)
+            self._send_archive(snapshot, TakeArchive(archive=lacking.archive))
 
-    def _send_archive(self, snapshot: str, archive: ArchiveOf, offset: int) -> None:
-        asked = GiveArchive(snapshot=snapshot, archive=archive.id, offset=offset)
+    def _send_archive(self, snapshot: str, take: TakeArchive) -> None:
+        asked = GiveArchive(snapshot=snapshot, archive=take.archive.id, offset=take.offset)
         problems: list[str] = []
 
         def give(out: Out) -> str:
@@ -293,7 +299,7 @@ class _Copy:
             return given.sha256
 
         try:
-            self._pass_on(give, TakeArchive(archive=archive, offset=offset))
+            self._pass_on(give, take)
         except SnapshotDamaged as error:
             # The other end knows only that it got something else.
             raise (self._damaged_at_source(snapshot, problems[0]) if problems else error) from None

@@ -208,7 +208,7 @@ def take(context: NodeContext, _: Notifier, asked: TakeArchive) -> ArchiveTaken:
     if context.received is None:
         raise RequestRefused(reason="no archive came with the request")
     place = open_store(context)
-    taken = Arriving(place, asked.archive, asked.offset).take(context.received)
+    taken = Arriving(place, asked.archive, asked.offset, asked.needed_bytes).take(context.received)
     return ArchiveTaken(size_bytes=taken.bytes, sha256=taken.sha256)
 
 

@@ -23,6 +23,7 @@ from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
 from scratchflow.model.errors.transfer import CopyUnderWay
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.model.units import format_size
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
     FILE_MODE,
@@ -35,6 +36,8 @@ from scratchflow.store.lock.lock import StoreLock
 
 _PART_SUFFIX = ".part"
 _READ_BYTES = 1 << 20
+# For what a snapshot needs besides its archives, and the lock of whoever frees some room.
+_LEFT_BYTES = 1 << 20
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
 
@@ -70,12 +73,14 @@ class Arriving(msgspec.Struct, frozen=True):
     place: StoreDirectory
     archive: ArchiveOf
     offset: int
+    # This one and those that come after it for the same snapshot: without room for all, none is begun.
+    needed_bytes: int = 0
 
     def take(self, pieces: Iterator[bytes]) -> ArchiveOf:
         """Writes what comes, and returns size and SHA-256 of the whole as the store reads it back.
 
         StreamBroken when not all came: what did come stays. SnapshotDamaged when it is not the archive that was
-        meant: then nothing stays.
+        meant, and NoSpace when it does not fit: then nothing stays.
         """
         part = _part(self.place, self.archive.id)
         with (
@@ -85,9 +90,12 @@ class Arriving(msgspec.Struct, frozen=True):
         ):
             os.ftruncate(descriptor, self.offset)
             os.lseek(descriptor, self.offset, os.SEEK_SET)
-            for piece in pieces:
-                _write_all(descriptor, piece)
-            os.fsync(descriptor)
+            with _gone_when_full(self.place, part):
+                needed_bytes = max(self.needed_bytes, self.archive.bytes - self.offset)
+                _require_room(self.place, descriptor, needed_bytes)
+                for piece in pieces:
+                    _write_all(descriptor, piece)
+                os.fsync(descriptor)
             size = os.fstat(descriptor).st_size
             wanted = self.archive.bytes or size
             if size < wanted:
@@ -138,6 +146,29 @@ def _nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
         if has_snapshots(place):
             raise
         raise EmptyStoreFull(path=place.directory, reason=error.fields["reason"]) from error
+
+
+@contextmanager
+def _gone_when_full(place: StoreDirectory, part: Path) -> Iterator[None]:
+    """Gives the room back that a part has taken which does not fit: the backups of this store need it."""
+    try:
+        with store_errors(place.directory):
+            yield
+    except NoSpace:
+        with store_errors(part):
+            os.unlink(part)
+        raise
+
+
+def _require_room(place: StoreDirectory, descriptor: int, needed_bytes: int) -> None:
+    """NoSpace when the file system has too little, before anything is sent. A quota shows itself only when it is reached."""
+    room = os.fstatvfs(descriptor)
+    free_bytes = max(0, room.f_bavail * room.f_frsize - _LEFT_BYTES)
+    if needed_bytes > free_bytes:
+        needed, free = format_size(needed_bytes), format_size(free_bytes)
+        raise NoSpace(
+            path=place.directory, reason=f"{needed} would come, and there is room for {free}"
+        )
 
 
 def digest_of(file: Path) -> ArchiveDigest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -12,7 +13,9 @@ import pytest
 from scratchflow.archive.read.own_sha256 import noted_sha256
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.requests import ArchiveOf
+from scratchflow.store.commit import arriving
 from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes, has_arrived
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
@@ -53,6 +56,30 @@ def test_a_part_is_kept_and_taken_up(place: StoreDirectory) -> None:
         Arriving(place, ARCHIVE, 0).take(iter([CONTENT[:5]]))
     assert arrived_bytes(place, ARCHIVE) == 5
     assert Arriving(place, ARCHIVE, 5).take(iter([CONTENT[5:]])) == ARCHIVE
+
+
+def test_one_without_room_for_all_that_its_snapshot_needs_is_refused_unread(
+    place: StoreDirectory,
+) -> None:
+    room = os.statvfs(place.directory)
+    too_much = room.f_blocks * room.f_frsize + 1
+    pieces = iter([CONTENT])
+    with pytest.raises(NoSpace, match=r"would come, and there is room for "):
+        Arriving(place, ARCHIVE, 0, needed_bytes=too_much).take(pieces)
+    assert (names(place), next(pieces)) == ([], CONTENT)
+
+
+def test_what_arrived_of_one_that_does_not_fit_is_gone(
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, piece: bytes) -> None:
+        os.write(descriptor, piece[:5])
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(arriving, "_write_all", full)
+    with pytest.raises(NoSpace):
+        Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
+    assert names(place) == []
 
 
 def test_of_an_archive_with_no_known_digest_nothing_is_taken_up(place: StoreDirectory) -> None:
