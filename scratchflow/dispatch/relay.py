@@ -206,7 +206,7 @@ class _Passing(msgspec.Struct, frozen=True):
             job_name=held.name,
             scratch=self._scratch(held, emit),
         )
-        seen = _store_seen(settings, do, arguments, environment)
+        seen = _store_seen(settings, do, arguments, environment, emit)
         there = node_transport(held, settings.name, environment)
         with _growing_for(settings, do, environment) as name:
             if seen is not None:
@@ -234,7 +234,7 @@ def _may_change_the_newest(
 
 
 def _store_seen(
-    settings: Settings, do: str, arguments: Arguments, environment: Mapping[str, str]
+    settings: Settings, do: str, arguments: Arguments, environment: Mapping[str, str], emit: Emit
 ) -> StoreSeen | None:
     """The store as this host sees it, for the node to compare. What only looks makes no store."""
     store = expand(settings.profile.store, environment)
@@ -242,7 +242,7 @@ def _store_seen(
     home = expand("~", environment)
     mirror = settings.profile.backup.mirror
     name = settings.profile.workspace
-    return store_seen_here(store, name, home, make=not is_look, mirror=mirror)
+    return store_seen_here(store, name, home, emit, make=not is_look, mirror=mirror)
 
 
 def _growing_for(

@@ -54,7 +54,7 @@ def backup(context: NodeContext, notify: Notifier, options: SnapshotOptions) -> 
         require_backupable(context)
         if options.purpose in UNATTENDED:
             require_own(context)
-        place = open_store(context)
+        place = open_store(context, notify)
         with context.lock(place, "scratchflow backup", remark=notify.remark) as lock:
             sweep(lock, time.time())
             ensure_reserve(place)

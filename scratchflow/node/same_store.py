@@ -9,8 +9,11 @@ from pathlib import Path
 from scratchflow.cluster.this_host import home_of
 from scratchflow.disk.trees import is_empty_or_missing
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
+from scratchflow.model.events import Emit, Warned
 from scratchflow.model.requests import StoreSeen
+from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import STORE_NAME, StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.store.known import note_store, store_lost
@@ -18,12 +21,38 @@ from scratchflow.workspace.notes import Base, read_base_note
 from scratchflow.workspace.workspace import Workspace
 
 
-def open_store(context: NodeContext) -> StoreDirectory:
+def open_store(context: NodeContext, notify: Notifier) -> StoreDirectory:
     """The workspace's place for writing. A store that is not the expected one is refused untouched."""
     require_same_store(context)
     place = open_place(context.store, context.workspace.name)
-    ensure_store_id(place)
+    _ensure_id(place, notify.emit, context.profile.backup.mirror)
     return place
+
+
+def _ensure_id(place: StoreDirectory, emit: Emit, mirror: str) -> str:
+    """The store's id. A store that has snapshots and lost its id gets a new one, with a warning: its mirror knows the old one."""
+    is_lost = read_store_id(place) is None and has_snapshots(place)
+    store_id = ensure_store_id(place)
+    if is_lost:
+        file = place.directory / STORE_NAME
+        host = os.uname().nodename
+        message = f"`{file}` on `{host}` was missing beside the snapshots: the store has a new id, and all its snapshots"
+        message += f"; {_for_mirror(file, mirror)}"
+        emit(Warned(code="store.new_id", message=printable(message)))
+    return store_id
+
+
+def _for_mirror(file: Path, mirror: str) -> str:
+    """What a new id means for the mirror of a store."""
+    if not mirror:
+        return "a mirror of it, if there was one, is refused as that of another store"
+    import shlex  # both seldom needed
+
+    from scratchflow.cluster.rclone.remote import beneath
+
+    there = beneath(beneath(mirror, file.parent.name), STORE_NAME)
+    back = shlex.join(["rclone", "copyto", there, str(file)])
+    return f"its mirror `{mirror}` is refused as that of another store until `{back}` brings the old id back"
 
 
 def require_same_store(context: NodeContext) -> None:
@@ -84,7 +113,7 @@ def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:
 
 
 def store_seen_here(
-    store: Path, name: str, home: Path, *, make: bool, mirror: str = ""
+    store: Path, name: str, home: Path, emit: Emit, *, make: bool, mirror: str = ""
 ) -> StoreSeen | None:
     """What this login host tells a node to compare with; None when the store has no id yet.
 
@@ -96,7 +125,7 @@ def store_seen_here(
         if lost is not None:
             raise lost
         place = open_place(store, name)
-    store_id = ensure_store_id(place) if make else read_store_id(place)
+    store_id = _ensure_id(place, emit, mirror) if make else read_store_id(place)
     if store_id:
         note_store(home, place, store_id)
     path = str(store)

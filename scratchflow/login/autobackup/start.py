@@ -56,7 +56,7 @@ def start_loop(login: LoginHost, held: HeldNode, *, beside: bool) -> Heartbeat:
         hold_stdin=False,
     )
     mirror, name = login.profile.backup.mirror, login.profile.workspace
-    seen = store_seen_here(store_of(login), name, login.home, make=True, mirror=mirror)
+    seen = store_seen_here(store_of(login), name, login.home, login.emit, make=True, mirror=mirror)
     scratch = "" if held.job_id is None else login.scratch_of(held)
     request = encode(
         msgspec.structs.replace(asked, store_seen=seen, job_name=held.name, scratch=scratch)

@@ -184,7 +184,7 @@ def submit_record(
     if dry_run:
         return done
     mirror, name = login.profile.backup.mirror, login.profile.workspace
-    seen = store_seen_here(_store(login), name, login.home, make=True, mirror=mirror)
+    seen = store_seen_here(_store(login), name, login.home, login.emit, make=True, mirror=mirror)
     install_for(login.settings, LocalTransport(), login.emit)
     request = _request(login, record, seen)
     # An interruption between the order and the note of its number would leave the number to be looked up.

@@ -61,13 +61,13 @@ _ASK_SLURM_EVERY_S = 60.0
 
 def run_autobackup(
     context: NodeContext,
-    _: Notifier,
+    notify: Notifier,
     request: Autobackup,
     environment: Mapping[str, str] = os.environ,
 ) -> AutobackupEnded:
     """Runs until the job ends or somebody switches it off; on SIGTERM it takes a last snapshot."""
     load_everything()  # before the agent that we run from can be removed
-    place = open_store(context)
+    place = open_store(context, notify)
     with only_one(context, place, request.job_name) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)

@@ -47,7 +47,7 @@ def commit_first(
     context: NodeContext, notify: Notifier, message: str, fill: Fill, snapshot: str = ""
 ) -> tuple[str, Counts]:
     """A snapshot of what `fill` writes; WorkspaceKnown when somebody else was faster."""
-    place = open_store(context)
+    place = open_store(context, notify)
     with context.lock(place, "scratchflow create", remark=notify.remark) as lock:
         sweep(lock, time.time())
         ensure_reserve(place)
@@ -94,7 +94,7 @@ def receive(context: NodeContext, notify: Notifier, snapshot: str) -> Fill:
             digest.update(piece)
             notify.emit(Progress(phase="receive", bytes_done=new.file.tell()))
         new.file.finish()
-        archive = open_store(context).temp_archive(snapshot)
+        archive = open_store(context, notify).temp_archive(snapshot)
         index = open_index(archive)
         _require_root(context, index, archive, snapshot)
         return Filled(index.counts(), digest.hexdigest())

@@ -226,7 +226,7 @@ class _Fetching:
             with store_errors(file), suppress(FileExistsError):
                 write_new(file, msgspec.json.encode(StoreNote(store_id)) + b"\n", mode=FILE_MODE)
                 fsync_directory(place.directory)
-        return open_store(context)
+        return open_store(context, self._notify)
 
     def _as_there(self, manifest: Manifest, place: StoreDirectory) -> WholeSnapshot:
         archives = [

@@ -101,7 +101,7 @@ def make_newest(
     known: Known | None,
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
-    place = open_store(context)
+    place = open_store(context, notify)
     newest = read_catalogue(place).newest_id
     if newest is None or newest == restored.snapshot:
         return restored

@@ -27,7 +27,7 @@ _STALE_AFTER_S = 1.0
 @contextmanager
 def locked_store(context: NodeContext, notify: Notifier) -> Iterator[StoreLock]:
     """The store, locked, without what killed runs left."""
-    place = open_store(context)
+    place = open_store(context, notify)
     with context.lock(place, "scratchflow restore", remark=notify.remark) as lock:
         sweep(lock, time.time())
         yield lock

@@ -203,11 +203,11 @@ def _problem(archive: str, found: ArchiveDigest, known: Manifest | None) -> str:
     return "" if found.own_sha256 else f"{name} does not match its own SHA-256"
 
 
-def take(context: NodeContext, _: Notifier, asked: TakeArchive) -> ArchiveTaken:
+def take(context: NodeContext, notify: Notifier, asked: TakeArchive) -> ArchiveTaken:
     """Takes an archive in beside the others; it counts when its snapshot is adopted."""
     if context.received is None:
         raise RequestRefused(reason="no archive came with the request")
-    place = open_store(context)
+    place = open_store(context, notify)
     taken = Arriving(place, asked.archive, asked.offset, asked.needed_bytes).take(context.received)
     return ArchiveTaken(size_bytes=taken.bytes, sha256=taken.sha256)
 

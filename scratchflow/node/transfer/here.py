@@ -260,7 +260,7 @@ def adopt_whole(
     """
     content = wanted.manifest.encode()
     manifest = _decoded(wanted.id, content)
-    place = open_store(context)
+    place = open_store(context, notify)
     with context.lock(place, doing, remark=notify.remark) as lock:
         sweep(lock, time.time(), awaited={*awaited, *(one.id for one in wanted.archives)})
         before = read_catalogue(place)

@@ -133,7 +133,7 @@ def import_snapshot(
             dry_run=True,
             previous=read_catalogue(find_place(context.store, context.workspace.name)).newest_id,
         )
-    place = open_store(context)
+    place = open_store(context, notify)
     with context.lock(place, "scratchflow snapshots import", remark=notify.remark) as lock:
         sweep(lock, time.time())
         catalogue = read_catalogue(place)

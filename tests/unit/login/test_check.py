@@ -186,7 +186,7 @@ def test_doctor_names_a_lost_mount_as_that_also_where_nobody_may_write(held: Log
     profile = msgspec.structs.replace(held.settings.profile, store=str(mounted))
     settings = msgspec.structs.replace(held.settings, profile=profile)
     environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
-    seen = store_seen_here(store, "work", store.parent, make=False)
+    seen = store_seen_here(store, "work", store.parent, print, make=False)
     assert seen
     seen = msgspec.structs.replace(seen, path=str(mounted))
     context = msgspec.structs.replace(node_context(settings, environment), store_seen=seen)

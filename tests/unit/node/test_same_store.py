@@ -15,9 +15,10 @@ from scratchflow.cli.snapshot_words import verified as verified_in_words
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
+from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import SaveNode
 from scratchflow.node.history import verify_snapshots
-from scratchflow.node.same_store import store_replaced
+from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.node.save_node import save_node
 from scratchflow.store.directory import STORE_NAME, open_place
 from scratchflow.store.identity import ensure_store_id
@@ -223,3 +224,28 @@ def test_a_workspace_that_was_moved_away_holds_nothing_back(desk: Desk) -> None:
     # What a hint tells to make is known to whoever gives the node back.
     saved = save_node(desk.context, desk.notify, SaveNode())
     assert any(Path(target).name in path for path in saved.unsaved_paths)
+
+
+def test_a_store_that_lost_its_id_gets_a_new_one_and_says_what_that_means_for_its_mirror(
+    desk: Desk,
+) -> None:
+    desk.backup()
+    file = desk.place.directory / "store.json"
+    before = file.read_bytes()
+    assert desk.warnings == []
+    file.unlink()
+    said: list[Event] = []
+    for mirror in ("", "box:a b"):
+        file.unlink(missing_ok=True)
+        seen = store_seen_here(
+            desk.context.store, "work", desk.scratch, said.append, make=True, mirror=mirror
+        )
+        assert seen
+        assert seen.id.encode() not in before
+    without, with_mirror = (one.message for one in said if isinstance(one, Warned))
+    assert without.endswith("a mirror of it, if there was one, is refused as that of another store")
+    assert f"until `rclone copyto 'box:a b/work/store.json' {file}` brings" in with_mirror
+    file.unlink()
+    desk.write("work/README", "changed")
+    desk.backup()
+    assert desk.warnings == ["store.new_id"]
