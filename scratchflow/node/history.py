@@ -19,6 +19,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathMissing
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import NOTHING, Diff, Nothing, Offsets, Show, Verify
 from scratchflow.model.results.snapshots import (
@@ -46,6 +47,7 @@ from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import Verification, known_problems, record_verified
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
 from scratchflow.store.retention.prune import read_decided
@@ -184,10 +186,17 @@ def verify_snapshots(
 
 
 def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bool) -> None:
-    """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well."""
+    """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well.
+
+    A store whose id cannot be read is a warning: its snapshots can be.
+    """
     try:
+        read_store_id(find_place(context.store, context.workspace.name))
         mirror = context.profile.backup.mirror
         replaced = store_replaced(context.workspace, context.store, context.node, mirror=mirror)
+    except StoreUnusable as error:
+        notify.warn(error.code, b"", f"{error}, so no backup can be taken; {error.shown_hint}")
+        return
     except OSError:  # on a login host scratch may be closed to us: no notes, nothing to compare
         return
     if replaced is not None and is_empty:

@@ -13,6 +13,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors.snapshots import LatestUnreadable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.workspace import WorkspaceIsLink
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
@@ -32,7 +33,7 @@ from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
-from scratchflow.store.identity import has_snapshots
+from scratchflow.store.identity import has_snapshots, read_store_id
 from scratchflow.store.known import snapshots_elsewhere, store_lost
 from scratchflow.workspace.job_scratch import goes_with_job
 from scratchflow.workspace.workspace import expand, link_seen
@@ -46,6 +47,14 @@ def store_replaced_problem(login: LoginHost, held: Allocation | None) -> Iterato
     node, mirror = node_name(login.environment), login.profile.backup.mirror
     error = store_replaced(login.workspace_of(held), store, node, mirror=mirror)
     if error is not None:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def store_id_problem(place: StoreDirectory) -> Iterator[Problem]:
+    """A store whose `store.json` holds no id: backups stop there."""
+    try:
+        read_store_id(place)
+    except StoreUnusable as error:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 

@@ -25,6 +25,7 @@ from scratchflow.login.status.problems import (
     job_problems,
     lost_session,
     store_away_on_node,
+    store_id_problem,
     store_lost_problem,
     store_moved_problem,
     store_replaced_problem,
@@ -212,7 +213,7 @@ def _stored(
         autobackup = autobackup_shown(settings, place, files, held, now)
         there = login.workspace_of(held)
         workspace = workspace_shown(settings, environment, files, held, there)
-        replaced = (
+        replaced = tuple(store_id_problem(place)) or (
             *store_lost_problem(login, place),
             *store_replaced_problem(login, held),
         )

@@ -249,3 +249,22 @@ def test_a_store_that_lost_its_id_gets_a_new_one_and_says_what_that_means_for_it
     desk.write("work/README", "changed")
     desk.backup()
     assert desk.warnings == ["store.new_id"]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_id_that_cannot_be_read_is_told_by_status_and_verify_which_show_the_snapshots(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    desk.backup()
+    if not is_known:  # as on a login host, where no workspace is
+        shutil.rmtree(desk.context.workspace.state)
+    (desk.place.directory / STORE_NAME).write_text("junk")
+    checked = verify_snapshots(desk.context, desk.notify, [])
+    assert (checked.checked, checked.bad, desk.warnings) == (1, [], ["store.unusable"])
+    login = LoginHost(
+        desk.context.settings, {"HOME": "/h", "PATH": "", "USER": "u"}, lambda _: None
+    )
+    monkeypatch.setattr(status, "jobs_seen", lambda _: ([], []))
+    seen = status.look(login)
+    assert "store.unusable" in [one.name for one in seen.problems]
+    assert seen.snapshots.count == 1
