@@ -46,12 +46,12 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
             else ""
         )
         yield f"would copy {what} ({size}{full}) to {to}"
-        yield from _later_ones(done, to, "some would go")
+        yield from _later_ones(done, to, "would go")
         return
     yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
     for one in done.along:
         yield f"with the full snapshot {named(one)}, which {'it is' if len(done.copied) == 1 else 'they are'} built on"
-    yield from _later_ones(done, to, "some went")
+    yield from _later_ones(done, to, "went")
     if done.relies_on:
         verify = f"`scratchflow -p {printable(done.to)} snapshots verify`"
         were = (
@@ -65,11 +65,12 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
         yield f"the newest there is {named(done.newest)} now"
 
 
-def _later_ones(done: SnapshotsCopied, to: str, some_went: str) -> Iterator[str]:
+def _later_ones(done: SnapshotsCopied, to: str, went: str) -> Iterator[str]:
     """Why snapshots go as full ones, and what makes later ones small again."""
     if done.as_full_bytes:
+        some, they_need = ("it", "it needs") if len(done.copied) == 1 else ("some", "they need")
         yield (
-            f"{some_went} as one full archive, because {to} has another archive that they need;"
+            f"{some} {went} as one full archive, because {to} has another archive that {they_need};"
             " after `scratchflow backup --full` later copies send only what changed"
         )
 

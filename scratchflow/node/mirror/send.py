@@ -126,6 +126,9 @@ class _Sending:
         catalogue, bad = self._catalogue()
         there = self._look(catalogue)
         is_marked = there.require_of(require_store_id(self.place))
+        if not is_marked and there.files.get(STORE_NAME, 0) > 0:
+            message = f"`{STORE_NAME}` on `{self._remote.directory}` held no store's id; this store's is written in its place"
+            self._notify.warn("mirror.id_replaced", b"", message)
         plan = _Plan(catalogue, bad, there)
         missing = plan.missing
         self._note(there=plan.there)

@@ -368,6 +368,20 @@ def test_a_directory_instead_of_a_file_that_no_snapshot_needs_is_named_and_all_a
     assert name in state(desk)[1]
 
 
+def test_an_id_on_the_mirror_that_cannot_be_read_is_replaced_with_a_warning(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    mirror(desk)
+    (mirror_files(directory) / "store.json").write_text("hello")
+    assert "mirror.id_replaced" not in desk.warnings
+    mirror(desk)
+    assert "mirror.id_replaced" in desk.warnings
+    own = (desk.place.directory / "store.json").read_bytes()
+    assert (mirror_files(directory) / "store.json").read_bytes() == own
+
+
 def test_a_mirror_that_is_read_only_is_noted_with_rclones_words(
     directory: Server, tmp_path: Path
 ) -> None:
