@@ -25,7 +25,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_h
 from scratchflow.flows.sync.conversation import Pair, Person
 from scratchflow.flows.sync.last import keep_last, last_pairs
 from scratchflow.flows.sync.pair import sync_pair
-from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError, UsageInvalid
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.sync import (
     SyncBusy,
@@ -103,8 +103,7 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
     options = _options(caller, wanted)
     with ExitStack() as open_until:
         first, *others = (
-            open_until.enter_context(_member(name, options, wanted.paths, caller, emit))
-            for name in options.profiles
+            _entered(open_until, name, options, wanted, caller, emit) for name in options.profiles
         )
         for other in others:
             _require_fit(first, other)
@@ -136,6 +135,27 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
         dry_run=wanted.dry_run,
         test=wanted.test,
     )
+
+
+def _entered(
+    open_until: ExitStack,
+    name: str,
+    options: SyncOptions,
+    wanted: SyncWanted,
+    caller: Caller,
+    emit: Emit,
+) -> _Member:
+    """A profile of the star. When one of several others fails, its hint names the command that syncs the rest."""
+    try:
+        return open_until.enter_context(_member(name, options, wanted.paths, caller, emit))
+    except EndedBySignal:
+        raise
+    except ScratchflowError as error:
+        first, *others = options.profiles
+        rest = " ".join(one for one in others if one != name)
+        if name != first and rest:
+            error.add_step(f"nothing was synced: `scratchflow sync {rest}` leaves `{name}` out")
+        raise
 
 
 def recalled(caller: Caller) -> SyncRecalled:

@@ -103,6 +103,28 @@ def test_what_a_later_home_brought_goes_to_the_earlier_ones(star: Star) -> None:
     assert [(pair.profile, pair.to_profile) for pair in done.pairs] == [("aws", 2), ("mila", 1)]
 
 
+def test_one_that_cannot_be_reached_is_told_with_the_command_that_syncs_the_others(
+    star: Star, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = star._look
+
+    def without_aws(cluster: Cluster, *_: object) -> SyncSide:
+        if cluster.settings.name in lost:
+            raise ConnectionLost(host="hole", reason="timed out")
+        return look()
+
+    monkeypatch.setattr(Cluster, "on_login", without_aws)
+    lost = {"aws"}
+    with pytest.raises(ConnectionLost) as caught:
+        star.sync()
+    hint = caught.value.shown_hint
+    assert hint.endswith("; nothing was synced: `scratchflow sync mila` leaves `aws` out")
+    lost, star.homes = {"uni"}, iter("abc")
+    with pytest.raises(ConnectionLost) as caught:
+        star.sync()
+    assert "nothing was synced" not in caught.value.shown_hint
+
+
 def test_only_the_named_profiles_are_synced(star: Star) -> None:
     star.sync(profiles=("mila",))
     assert star.order == ["mila"]
