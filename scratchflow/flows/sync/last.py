@@ -53,7 +53,7 @@ def keep_last(
     dry_run: bool = False,
     now_s: float | None = None,
 ) -> None:
-    """Keeps what came of one pair. With `paths`, only what is known of these changes."""
+    """Keeps what came of one pair. With `paths`, only what is known of these changes, and what went over is added."""
     before = _read(config)
     key = _key(first, pair.profile)
     now_s = time.time() if now_s is None else now_s
@@ -89,8 +89,15 @@ def _after(
         left=left[:_MOST_PATHS],
         looked_s=before.looked_s if paths else now_s,
     )
-    if paths or dry_run:
+    if dry_run:
         return kept
+    if paths:  # what went over since the last sync of all folders counts with it
+        return msgspec.structs.replace(
+            kept,
+            to_first=before.to_first + pair.to_first,
+            to_profile=before.to_profile + pair.to_profile,
+            deleted=before.deleted + pair.deleted,
+        )
     return msgspec.structs.replace(
         kept,
         synced_s=now_s,

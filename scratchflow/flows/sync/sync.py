@@ -121,7 +121,9 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
                 if other.name in late:
                     again = _between(first, other, options, wanted, person, caller, emit)
                     done[other.name] = _together(done[other.name], again)
-                    _keep(done[other.name], first.name, wanted, caller)
+                    # Of paths alone, counts are added to those that are kept.
+                    kept = again if wanted.paths else done[other.name]
+                    _keep(kept, first.name, wanted, caller)
     broken = {member.name for member in (first, *others) if member.seen.line_breaks}
     return Synced(
         first=first.name,

@@ -70,6 +70,13 @@ def test_what_was_decided_alone_is_gone_and_the_rest_stays() -> None:
     assert _known().condition == "clean"
 
 
+def test_what_paths_alone_brought_is_added_to_the_sync_before() -> None:
+    keep_last(CONFIG, "uni", _pair(to_profile=3), now_s=40)
+    keep_last(CONFIG, "uni", _pair(to_profile=1, to_first=2), paths=["p/d"], now_s=70)
+    known = _known()
+    assert (known.synced_age_s, known.to_profile, known.to_first) == (60, 4, 2)
+
+
 def test_of_very_many_conflicts_the_first_are_kept_and_all_counted() -> None:
     keep_last(CONFIG, "uni", _pair(*(f"p/{number}" for number in range(3000))))
     known = _known()

@@ -125,6 +125,14 @@ def test_one_that_cannot_be_reached_is_told_with_the_command_that_syncs_the_othe
     assert "nothing was synced" not in caught.value.shown_hint
 
 
+def test_what_a_path_alone_brought_in_two_rounds_is_remembered_once(star: Star) -> None:
+    star.sync()
+    star.homes, star.to_first = iter("abc"), {"mila": 3}
+    star.sync(paths=("p/a",))
+    known = {pair.profile: (pair.to_first, pair.to_profile) for pair in recalled(star.caller).pairs}
+    assert known == {"aws": (0, 3), "mila": (3, 2)}
+
+
 def test_only_the_named_profiles_are_synced(star: Star) -> None:
     star.sync(profiles=("mila",))
     assert star.order == ["mila"]
