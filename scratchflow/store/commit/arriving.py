@@ -163,6 +163,8 @@ def _gone_when_full(place: StoreDirectory, part: Path) -> Iterator[None]:
 def _require_room(place: StoreDirectory, descriptor: int, needed_bytes: int) -> None:
     """NoSpace when the file system has too little, before anything is sent. A quota shows itself only when it is reached."""
     room = os.fstatvfs(descriptor)
+    if not room.f_blocks:  # some file systems do not say how large they are
+        return
     free_bytes = max(0, room.f_bavail * room.f_frsize - _LEFT_BYTES)
     if needed_bytes > free_bytes:
         needed, free = format_size(needed_bytes), format_size(free_bytes)

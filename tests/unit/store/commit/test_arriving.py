@@ -69,6 +69,14 @@ def test_one_without_room_for_all_that_its_snapshot_needs_is_refused_unread(
     assert (names(place), next(pieces)) == ([], CONTENT)
 
 
+def test_a_file_system_that_does_not_say_how_large_it_is_may_have_room(
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = os.statvfs_result((0,) * 10)
+    monkeypatch.setattr("scratchflow.store.commit.arriving.os.fstatvfs", lambda _: nothing)
+    assert Arriving(place, ARCHIVE, 0).take(iter([CONTENT])) == ARCHIVE
+
+
 def test_what_arrived_of_one_that_does_not_fit_is_gone(
     place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
