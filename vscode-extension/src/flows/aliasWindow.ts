@@ -4,6 +4,7 @@
 import { plain } from '../format/words';
 import type { Picture } from '../state/state';
 import type { Context } from './context';
+import { ofProfile } from './ofProfile';
 import { hostOf } from './place';
 
 const START = 'Start Working';
@@ -31,7 +32,7 @@ export class AliasWindow {
   }
 
   private async offerNode(host: string): Promise<void> {
-    const { editor } = this.context;
+    const { editor } = ofProfile(this.context);
     const message = `This window is on ${plain(host)}, which leads to no node now.`;
     if ((await editor.warn(message, START)) === START) await editor.execute('scratchflow.up');
   }

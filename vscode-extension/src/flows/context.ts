@@ -10,6 +10,7 @@ import { isBare, progressText } from '../format/progressText';
 import { plain } from '../format/words';
 import { inSettings, settingOf } from '../settings';
 import type { Store } from '../state/state';
+import { INSTALL, LOG, ofProfile, OPEN_SETTING } from './ofProfile';
 import { noted } from './underWay';
 
 export interface Context {
@@ -72,25 +73,23 @@ function reporter(progress: Progress): (event: AnyEvent) => void {
   };
 }
 
-/** Makes a flow a command: reports whatever it throws. */
+/** Makes a flow a command, of the profile that the window has when it begins: reports whatever it throws. */
 export function guarded<A extends unknown[]>(
   context: Context,
   flow: (context: Context, ...args: A) => Promise<void>,
 ): (...args: A) => Promise<void> {
   return async (...args) => {
+    const given = ofProfile(context);
     try {
-      await flow(context, ...args);
+      await flow(given, ...args);
     } catch (error) {
       const again = guarded(context, flow);
-      await tellProblem(context, problemOf(error), () => again(...args));
+      await tellProblem(given, problemOf(error), () => again(...args));
     }
   };
 }
 
-const LOG = 'Show Log';
 const LOGIN = 'scratchflow.login';
-const INSTALL = 'Install scratchflow';
-export const OPEN_SETTING = 'Open Setting';
 export const OPEN_SETTINGS = 'workbench.action.openSettings';
 
 type Again = () => Promise<void>;

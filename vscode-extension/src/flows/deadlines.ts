@@ -5,6 +5,7 @@ import { held, secondsLeft } from '../state/state';
 import { offerFor } from '../verbs';
 import { duration, plain } from '../format/words';
 import type { Context } from './context';
+import { ofProfile } from './ofProfile';
 
 export class Deadlines {
   private before: Seen | undefined;
@@ -26,7 +27,7 @@ export class Deadlines {
   }
 
   private async tell(left: number): Promise<void> {
-    const { editor, store } = this.context;
+    const { editor, store } = ofProfile(this.context);
     const node = plain(held(store.picture)?.node ?? 'The node');
     const offers = ['hop', 'backup'].map(offerFor).filter((offer) => offer !== undefined);
     const titles = offers.map(({ title }) => title);

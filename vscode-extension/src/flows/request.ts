@@ -8,7 +8,8 @@ import type { Choice } from '../editor';
 import { problemText } from '../format/problemText';
 import { counted, duration, plain, size } from '../format/words';
 import { inSettings, settingOf, text } from '../settings';
-import { OPEN_SETTING, OPEN_SETTINGS, type Context } from './context';
+import { OPEN_SETTINGS, type Context } from './context';
+import { LOG, OPEN_SETTING } from './ofProfile';
 
 const AS_PROFILE = 'As the profile says';
 const PARTITION = '--partition';
@@ -48,7 +49,6 @@ export async function fillIn(
 /** A value that the CLI does not take, or a request that Slurm does not. */
 const REFUSALS = new Set(['usage.invalid', 'allocation.refused']);
 const CHANGE = 'Change Request';
-const LOG = 'Show Log';
 
 async function wantsToChange({ editor }: Context, error: unknown): Promise<boolean> {
   const problem = problemOf(error);

@@ -5,6 +5,7 @@ import { moment, plain } from '../format/words';
 import { phaseOf, type Picture } from '../state/state';
 import { offerFor } from '../verbs';
 import type { Context } from './context';
+import { ofProfile } from './ofProfile';
 
 const NOTE = 'under way';
 /** What changes something and can be run again; a request for a node stays in the queue. */
@@ -53,7 +54,7 @@ export class UnderWay {
   }
 
   private async tell({ op, sinceMs }: Note, picture: Picture): Promise<void> {
-    const { editor } = this.context;
+    const { editor } = ofProfile(this.context);
     this.left = undefined;
     await editor.rememberHere(NOTE, undefined);
     const offer = offerFor(op);
