@@ -1,6 +1,7 @@
 // The thin seam over the editor: all that the flows may ask of it. src/vscode/ has the real one.
 
 import type { InSnapshot } from './cli/snapshotFiles';
+import type { Place } from './state/original';
 
 export interface Choice<T> {
   readonly label: string;
@@ -44,6 +45,8 @@ export interface Editor {
   readonly warn: Say;
   readonly fail: Say;
   confirm(message: string, detail: string, button: string): Promise<boolean>;
+  /** The same with several buttons: which was pressed, or nothing. */
+  choose(message: string, detail: string, ...buttons: string[]): Promise<string | undefined>;
   pick<T>(
     choices: Promise<readonly Choice<T>[]>,
     options: PickOptions,
@@ -68,11 +71,17 @@ export interface Editor {
   /** Opens a folder of a host that ssh knows; in this window or in another. */
   openRemoteFolder(host: string, path: string): Promise<void>;
   openLocalFolder(path: string): Promise<void>;
+  /** The folders of this window. */
+  folders(): readonly Place[];
   hasRemoteSsh(): boolean;
   /** Whether this window is one of that host's. */
   isConnectedTo(host: string): boolean;
-  /** Whether this window has files that are not saved. */
-  hasUnsavedFiles(): boolean;
+  /** The files of this window that are not saved. */
+  unsaved(): readonly Place[];
+  /** Whether all of them could be saved. */
+  save(files: readonly Place[]): Promise<boolean>;
+  /** Shows them as they are on disk, and forgets what was not saved. */
+  reload(files: readonly Place[]): Promise<void>;
   /** The whole path of the file in the active editor, on whichever host; nothing when it is no file. */
   currentFile(): string | undefined;
   /** A file of a snapshot, in an editor that cannot write to it. */

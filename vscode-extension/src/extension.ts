@@ -7,6 +7,7 @@ import { handlers } from './commands';
 import { AliasWindow } from './flows/aliasWindow';
 import { guarded, type Context } from './flows/context';
 import { Deadlines } from './flows/deadlines';
+import { takeOver } from './flows/handOver';
 import { OF_WINDOW } from './flows/profile';
 import { tellGrant } from './flows/queue';
 import { offerOnce } from './flows/remoteSsh';
@@ -169,6 +170,17 @@ function registerProfile(flow: Context, editor: VsCodeEditor): vscode.Disposable
   });
 }
 
+/** A window that another one opened, or brought to the front, may be given a profile by it. */
+function reactToFocus(flow: Context, watch: Watch): vscode.Disposable[] {
+  const take = guarded(flow, takeOver);
+  void take();
+  const look = ({ focused }: vscode.WindowState) => {
+    watch.focusChanged(focused);
+    if (focused) void take();
+  };
+  return [vscode.window.onDidChangeWindowState(look)];
+}
+
 /** What happens without a command: the picture changes, time passes, settings and focus change. */
 function react(
   flow: Context,
@@ -203,7 +215,7 @@ function react(
       watch.restart();
       offerProgram();
     }),
-    vscode.window.onDidChangeWindowState(({ focused }) => watch.focusChanged(focused)),
+    ...reactToFocus(flow, watch),
     { dispose: () => clearInterval(tick) },
   ];
 }

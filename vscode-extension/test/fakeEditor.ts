@@ -1,6 +1,7 @@
 // An editor for tests: answers from a list, and remembers all that it was asked to do.
 
 import { uriPath, type InSnapshot } from '../src/cli/snapshotFiles';
+import type { Place } from '../src/state/original';
 import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../src/editor';
 
 type Answer = string | boolean | undefined;
@@ -17,8 +18,10 @@ export class FakeEditor implements Editor {
   placeholder = '';
   remoteSsh = true;
   connected = true;
-  unsaved = false;
+  notSaved: Place[] = [];
+  canSave = true;
   file: string | undefined;
+  opened: Place[] = [];
   exitCodes: (number | undefined)[] = [];
 
   /** What the user answers, by the beginning of the question. */
@@ -43,6 +46,11 @@ export class FakeEditor implements Editor {
     this.seen.push(`confirm: ${message}`);
     this.details.push(detail);
     return Promise.resolve(this.answer(message) === true);
+  }
+
+  choose(message: string, detail: string, ...buttons: string[]): Promise<string | undefined> {
+    this.details.push(detail);
+    return this.say('choose', message, buttons);
   }
 
   async pick<T>(
@@ -108,9 +116,16 @@ export class FakeEditor implements Editor {
   showText = (title: string, text: string) => this.did(`text: ${title}: ${text}`);
   openRemoteFolder = (host: string, path: string) => this.did(`folder: ${host}:${path}`);
   openLocalFolder = (path: string) => this.did(`folder: ${path}`);
+  folders = () => this.opened;
   hasRemoteSsh = () => this.remoteSsh;
   isConnectedTo = () => this.connected;
-  hasUnsavedFiles = () => this.unsaved;
+  unsaved = () => this.notSaved;
+  save = async (files: readonly Place[]) => {
+    await this.did(`save: ${files.map(({ path }) => path).join(' ')}`);
+    return this.canSave;
+  };
+  reload = (files: readonly Place[]) =>
+    this.did(`reload: ${files.map(({ path }) => path).join(' ')}`);
   currentFile = () => this.file;
   openInSnapshot = (where: InSnapshot) => this.did(`open: ${uriPath(where)}`);
   browseSnapshot = (where: InSnapshot) => this.did(`browse: ${uriPath(where)}`);

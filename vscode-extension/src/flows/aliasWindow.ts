@@ -41,7 +41,7 @@ export class AliasWindow {
   private async reload(node: string): Promise<void> {
     const { editor } = this.context;
     const message = `The workspace is on ${plain(node)} now. This window has to be reloaded; files that are not saved stay open.`;
-    if (editor.hasUnsavedFiles() && (await editor.warn(message, RELOAD)) !== RELOAD) return;
+    if (editor.unsaved().length > 0 && (await editor.warn(message, RELOAD)) !== RELOAD) return;
     await editor.execute('workbench.action.reloadWindow');
   }
 }

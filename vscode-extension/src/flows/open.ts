@@ -4,6 +4,7 @@
 import type { EditorOpened } from '../cli/protocol';
 import { plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
+import { handOver } from './handOver';
 
 const INSTALL = 'Find Remote-SSH';
 const REMOTE_SSH = 'ms-vscode-remote.remote-ssh';
@@ -19,10 +20,12 @@ export async function openWorkspace(context: Context): Promise<void> {
 }
 
 /** Opens what the CLI has just made sure of. */
-export async function openAt({ editor }: Context, { host, path }: EditorOpened): Promise<void> {
-  if (typeof host !== 'string') return editor.openLocalFolder(path);
-  if (editor.hasRemoteSsh()) return editor.openRemoteFolder(host, path);
-  await offerRemoteSsh(editor, host);
+export async function openAt(context: Context, { host, path }: EditorOpened): Promise<void> {
+  const { editor } = context;
+  if (typeof host === 'string' && !editor.hasRemoteSsh()) return offerRemoteSsh(editor, host);
+  await handOver(context, { host: host ?? undefined, path });
+  if (typeof host === 'string') await editor.openRemoteFolder(host, path);
+  else await editor.openLocalFolder(path);
 }
 
 /** Nobody has looked for the workspace in this job: most likely it has to be brought there. */

@@ -3,9 +3,11 @@
 import { posix } from 'node:path';
 import type { PathChange, SnapshotsDiffed } from '../cli/protocol';
 import { counted, plain, snapshotName } from '../format/words';
-import type { InSnapshot } from '../cli/snapshotFiles';
+import { uriPath, type InSnapshot } from '../cli/snapshotFiles';
 import { runWithProgress, type Context } from './context';
+import { handOver } from './handOver';
 import { hostOf } from './place';
+import { mayRestore } from './unsaved';
 import { restore } from './workspace';
 
 export interface SnapshotRef {
@@ -24,12 +26,11 @@ function named(id: string): string {
 }
 
 export async function restoreSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
-  const isSure = await context.editor.confirm(
-    `Bring the workspace back to the snapshot of ${named(id)}?`,
-    'Only what differs is written. What no snapshot holds yet is saved in one first.',
-    'Restore',
-  );
-  if (isSure) await restore(context, id);
+  await restore(context, id, {
+    message: `Bring the workspace back to the snapshot of ${named(id)}?`,
+    detail: 'Only what differs is written. What no snapshot holds yet is saved in one first.',
+    button: 'Restore',
+  });
 }
 
 export async function verifySnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
@@ -130,7 +131,9 @@ export async function openFile(context: Context, file: FileRef): Promise<void> {
 /** The whole snapshot as a folder: to open, search and copy out of. */
 export async function browseSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
   const where = placeOf(context, { snapshot: id, path: '' });
-  if (where) await context.editor.browseSnapshot(where);
+  if (!where) return;
+  await handOver(context, { host: '', path: uriPath(where) });
+  await context.editor.browseSnapshot(where);
 }
 
 /** In the profile that is in use, which the picture names; nothing before there is one. */
@@ -140,16 +143,18 @@ function placeOf({ store }: Context, { snapshot, path }: FileRef): InSnapshot | 
 }
 
 export async function restoreFile(context: Context, file: FileRef): Promise<void> {
-  const isSure = await context.editor.confirm(
-    `Bring ${plain(file.path)} back from the snapshot of ${named(file.snapshot)}?`,
-    'The file in the workspace is replaced; what no snapshot holds yet is saved in one first.',
-    'Restore File',
-  );
-  if (!isSure) return;
+  const reload = await mayRestore(context, file.path, {
+    message: `Bring ${plain(file.path)} back from the snapshot of ${named(file.snapshot)}?`,
+    detail:
+      'The file in the workspace is replaced; what no snapshot holds yet is saved in one first.',
+    button: 'Restore File',
+  });
+  if (!reload) return;
   await runWithProgress(context, 'restore', {
     title: `Restoring ${plain(file.path)}`,
     args: [file.snapshot, '--path', escapeGlob(file.path)],
   });
+  await reload();
   await context.editor.inform(`${plain(file.path)} is back as it was.`);
 }
 

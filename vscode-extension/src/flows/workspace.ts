@@ -4,17 +4,22 @@ import { counted, duration, plain, size } from '../format/words';
 import type { BackupTaken, Restored } from '../cli/protocol';
 import { keepSafe } from './autobackup';
 import { guarded, runWithProgress, type Context } from './context';
+import { mayRestore, type Asked } from './unsaved';
 
 export async function create(context: Context): Promise<void> {
   const { data } = await runWithProgress(context, 'create', { title: 'Creating the workspace' });
   await offerToOpen(context, `The workspace is ${plain(data.path)}.`);
 }
 
-export async function restore(context: Context, snapshot?: string): Promise<void> {
+/** `asked` is the question before it, if any: unsaved changes are always asked about. */
+export async function restore(context: Context, snapshot?: string, asked?: Asked): Promise<void> {
+  const reload = await mayRestore(context, undefined, asked);
+  if (!reload) return;
   const { data, warnings } = await runWithProgress(context, 'restore', {
     title: 'Initializing the scratch space',
     args: snapshot === undefined ? [] : [snapshot],
   });
+  await reload();
   await offerToOpen(context, restored(data) + warned(warnings));
 }
 
@@ -59,7 +64,8 @@ export function restored(done: Restored): string {
   if (done.mode === 'nothing') return `The scratch space is up to date already.${safe}`;
   const written = `${counted(done.written_files, 'file')} (${size(done.written_bytes)})`;
   const how = done.mode === 'delta' ? 'only the difference was written' : 'everything was written';
-  return `The scratch space is ready: ${how}, ${written}.${safe}`;
+  const removed = done.removed ? `, ${counted(done.removed, 'path')} removed` : '';
+  return `The scratch space is ready: ${how}, ${written}${removed}.${safe}`;
 }
 
 function warned(warnings: number): string {

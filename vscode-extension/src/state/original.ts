@@ -27,7 +27,10 @@ export function originalOf({ status }: Picture, place: Place): InSnapshot | unde
 export function hasWorkspace({ status }: Picture, { host, path }: Place): boolean {
   if (!status || host !== status.alias?.name) return false;
   const workspace = status.workspace.path;
-  const within = (outer: string, inner: string) =>
-    posix.relative(outer, inner).split('/')[0] !== '..';
-  return within(path, workspace) || within(workspace, path);
+  return isWithin(path, workspace) || isWithin(workspace, path);
+}
+
+/** Whether `inner` is `outer` or lies beneath it. */
+export function isWithin(outer: string, inner: string): boolean {
+  return posix.relative(outer, inner).split('/')[0] !== '..';
 }

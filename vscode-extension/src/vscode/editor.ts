@@ -5,11 +5,14 @@ import * as vscode from 'vscode';
 import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../editor';
 import type { Output } from '../cli/output';
 import { inSnapshot, type InSnapshot } from '../cli/snapshotFiles';
+import type { Place } from '../state/original';
 import { opensSshHosts } from './sshHosts';
 import { showOutput } from './outputTerminal';
 import { pick } from './pick';
+import { placeOf } from './place';
 import { SNAPSHOT_SCHEME, snapshotUri } from './snapshotFiles';
 import type { ReadOnlyTexts } from './texts';
+import { reloadFiles, saveFiles, unsavedFiles } from './unsavedFiles';
 
 const REMOTE_SSH = ['ms-vscode-remote.remote-ssh', 'jeanp413.open-remote-ssh'];
 
@@ -37,8 +40,11 @@ export class VsCodeEditor implements Editor {
   }
 
   async confirm(message: string, detail: string, button: string): Promise<boolean> {
-    const options = { modal: true, detail };
-    return (await vscode.window.showWarningMessage(message, options, button)) === button;
+    return (await this.choose(message, detail, button)) === button;
+  }
+
+  async choose(message: string, detail: string, ...buttons: string[]): Promise<string | undefined> {
+    return vscode.window.showWarningMessage(message, { modal: true, detail }, ...buttons);
   }
 
   pick<T>(
@@ -147,6 +153,10 @@ export class VsCodeEditor implements Editor {
     await vscode.commands.executeCommand('vscode.openFolder', uri, { forceNewWindow: hasFolder });
   }
 
+  folders(): Place[] {
+    return (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => placeOf(uri));
+  }
+
   hasRemoteSsh(): boolean {
     return (
       REMOTE_SSH.some((id) => vscode.extensions.getExtension(id) !== undefined) ||
@@ -159,8 +169,16 @@ export class VsCodeEditor implements Editor {
     return (vscode.workspace.workspaceFolders ?? []).some(({ uri }) => uri.authority === authority);
   }
 
-  hasUnsavedFiles(): boolean {
-    return vscode.workspace.textDocuments.some(({ isDirty }) => isDirty);
+  unsaved(): Place[] {
+    return unsavedFiles();
+  }
+
+  save(files: readonly Place[]): Promise<boolean> {
+    return saveFiles(files);
+  }
+
+  reload(files: readonly Place[]): Promise<void> {
+    return reloadFiles(files);
   }
 
   currentFile(): string | undefined {

@@ -2,8 +2,9 @@
 
 import * as vscode from 'vscode';
 import type { SnapshotFiles } from '../cli/snapshotFiles';
-import { hasWorkspace, originalOf, type Place } from '../state/original';
+import { hasWorkspace, originalOf } from '../state/original';
 import type { Picture } from '../state/state';
+import { placeOf } from './place';
 import { snapshotUri } from './snapshotFiles';
 
 /** Whoever edits larger files is not helped by marks, and the old version has to be fetched whole. */
@@ -49,11 +50,4 @@ export class GutterMarks implements vscode.QuickDiffProvider {
     this.control?.dispose();
     this.control = undefined;
   }
-}
-
-function placeOf({ scheme, authority, path }: vscode.Uri): Place {
-  if (scheme === 'file') return { host: undefined, path };
-  const host = /^ssh-remote\+(.+)$/.exec(authority)?.[1];
-  // Of another kind of window, nothing is ours: no alias has an empty name.
-  return { host: scheme === 'vscode-remote' ? (host ?? '') : '', path };
 }

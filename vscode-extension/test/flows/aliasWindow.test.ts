@@ -32,7 +32,7 @@ test('a window that was restored while the alias was parked offers Start Working
 });
 
 test('files that are not saved are not reloaded away unasked', async () => {
-  const unsaved = { unsaved: true };
+  const unsaved = { notSaved: [{ host: undefined, path: '/notes.md' }] };
   const moved = [on('node-1'), on('node-2')];
   expect(await looking({}, moved, unsaved)).toHaveLength(1);
   const yes = { 'The workspace is on node-2 now': 'Reload Window' };

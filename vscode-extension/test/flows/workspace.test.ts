@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clear } from '../../src/flows/clear';
-import { backup, create, restore } from '../../src/flows/workspace';
+import { backup, create, restore, restored } from '../../src/flows/workspace';
 import { answering, playing } from '../fakeCli';
 import { WITH_NODE } from '../pictures';
 import { lab } from './lab';
@@ -30,6 +30,12 @@ test('Initialize Scratch Space says how much was written', async () => {
   const { context, editor } = lab({ restore: playing('restore') });
   await restore(context);
   expect(editor.seen.at(-1)).toContain('only the difference was written, 2 files (19.3 KiB)');
+});
+
+test('a restore that only removes says so', () => {
+  const done = { snapshot: 'a', mode: 'delta' as const, target: '/s', files: 0, bytes: 0 };
+  const counts = { written_files: 0, written_bytes: 0, duration_s: 1, removed: 1 };
+  expect(restored({ ...done, ...counts })).toContain('0 files (0 B), 1 path removed.');
 });
 
 test('Create Workspace says where it is', async () => {

@@ -1,0 +1,76 @@
+// Editors with unsaved changes in files that a restore replaces: saved first, or loaded anew after it. Left as they are,
+// the next save would undo the restore without a word.
+
+import { posix } from 'node:path';
+import type { Editor } from '../editor';
+import { counted, plain } from '../format/words';
+import { isWithin, type Place } from '../state/original';
+import type { Context } from './context';
+import { hostOf } from './place';
+
+const SAVE = 'Save and Restore';
+const WITHOUT = 'Restore without Saving';
+const MOST_NAMES = 3;
+
+export interface Asked {
+  readonly message: string;
+  readonly detail: string;
+  readonly button: string;
+}
+
+/** To be called after the restore: loads anew what was not saved. */
+export type Reload = () => Promise<void>;
+const NOTHING: Reload = () => Promise.resolve();
+
+/** What is asked where the command itself asks nothing. */
+const LATEST = {
+  message: 'Bring the workspace back to the latest snapshot?',
+  detail: 'Only what differs is written.',
+};
+
+/**
+ * Asks whether to restore that path, from the workspace's name down, and first of all what becomes of unsaved changes in it.
+ * Nothing when the user does not want it; without unsaved changes, only what `asked` says is asked.
+ */
+export async function mayRestore(
+  context: Context,
+  path: string | undefined,
+  asked?: Asked,
+): Promise<Reload | undefined> {
+  const { editor } = context;
+  const unsaved = unsavedIn(context, path);
+  if (unsaved.length > 0) return settle(editor, unsaved, asked ?? LATEST);
+  const isSure = !asked || (await editor.confirm(asked.message, asked.detail, asked.button));
+  return isSure ? NOTHING : undefined;
+}
+
+async function settle(
+  editor: Editor,
+  unsaved: readonly Place[],
+  { message, detail }: Omit<Asked, 'button'>,
+): Promise<Reload | undefined> {
+  const whole = `${unsavedText(unsaved)} ${detail}`;
+  const pressed = await editor.choose(message, whole, SAVE, WITHOUT);
+  if (pressed === WITHOUT) return () => editor.reload(unsaved);
+  if (pressed !== SAVE) return undefined;
+  if (await editor.save(unsaved)) return NOTHING;
+  await editor.fail('Nothing was restored: not all files could be saved.');
+  return undefined;
+}
+
+function unsavedIn({ editor, store }: Context, path: string | undefined): Place[] {
+  const { status } = store.picture;
+  if (!status) return [];
+  const { path: workspace } = status.workspace;
+  const touched = path === undefined ? workspace : posix.join(posix.dirname(workspace), path);
+  const host = hostOf(status);
+  return editor.unsaved().filter((one) => one.host === host && isWithin(touched, one.path));
+}
+
+function unsavedText(unsaved: readonly Place[]): string {
+  const names = unsaved.slice(0, MOST_NAMES).map(({ path }) => plain(posix.basename(path)));
+  const more = unsaved.length - names.length;
+  const list = [...names, ...(more > 0 ? [counted(more, 'more file')] : [])].join(', ');
+  const has = unsaved.length === 1 ? 'has' : 'have';
+  return `${list} ${has} unsaved changes. Saved, they go into a snapshot before the restore; without saving, they are lost.`;
+}
