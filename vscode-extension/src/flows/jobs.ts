@@ -91,11 +91,13 @@ export async function cancelJobs(context: Context, given: readonly JobRef[]): Pr
   });
   const { cancelled, names } = tried.data;
   const list = cancelled.map((handle, at) => `${plain(handle)} (${plain(names[at] ?? '')})`);
-  // Not `Cancel`: the button beside it, which does nothing, is called so.
-  const button = list.length === 1 ? 'End Job' : 'End Jobs';
-  const detail = 'What they made so far is still collected.';
-  if (!(await context.editor.confirm(`Cancel ${list.join(', ')}?`, detail, button))) return;
-  const title = `Cancelling ${list.join(', ')}`;
+  // Nowhere `Cancel`: the button beside it, which does nothing, is called so.
+  const [button, what, who] =
+    list.length === 1 ? ['End Job', 'job', 'it'] : ['End Jobs', 'jobs', 'they'];
+  const question = `End ${what} ${list.join(', ')}?`;
+  const detail = `What ${who} made so far is still collected.`;
+  if (!(await context.editor.confirm(question, detail, button))) return;
+  const title = `Ending ${what} ${list.join(', ')}`;
   await runWithProgress(context, 'cancel', { title, args: [...wanted, '--yes'] });
   context.refreshJobs();
 }

@@ -112,9 +112,10 @@ test('Rerun Failed Tasks of the palette offers only jobs with such tasks', async
 test('Cancel names what the CLI would end, and asks', async () => {
   const no = lab(PLAY);
   await jobs.cancelJobs(no.context, [SWEEP]);
-  expect(no.editor.seen.at(-1)).toBe('confirm: Cancel 41 (sweep)?');
+  expect(no.editor.seen.at(-1)).toBe('confirm: End job 41 (sweep)?');
+  expect(no.editor.details).toEqual(['What it made so far is still collected.']);
   expect(no.argvs()).toEqual(['cancel id-41 --dry-run']);
-  const yes = lab(PLAY, { 'Cancel 41 (sweep)?': true });
+  const yes = lab(PLAY, { 'End job 41 (sweep)?': true });
   await jobs.cancelJobs(yes.context, [SWEEP, EVAL]);
   expect(yes.argvs()).toEqual(['cancel id-41 id-40 --dry-run', 'cancel id-41 id-40 --yes']);
   expect(yes.editor.seen.at(-1)).toBe('refresh jobs');
