@@ -55,6 +55,16 @@ describe('commands', () => {
   });
 });
 
+test('“No cluster is set up” is said only where no other profile is there to switch to', () => {
+  const saying = viewsWelcome.filter(({ contents }) => contents.startsWith('No cluster is set up'));
+  expect(saying).toHaveLength(2);
+  for (const { when } of saying) expect(when).toContain('!scratchflow.hasOtherProfiles');
+  const leading = viewsWelcome.filter(({ contents }) => contents.includes('.switchProfile)'));
+  expect(leading.map(({ when }) => when)).toEqual([
+    expect.stringContaining(' scratchflow.hasOtherProfiles'),
+  ]);
+});
+
 test('the terminal profile is the one that the code provides', () => {
   const source = readFileSync(join(root, 'src/extension.ts'), 'utf8');
   const provided = [...source.matchAll(/registerTerminalProfileProvider\('([\w.]+)'/g)];
@@ -64,7 +74,7 @@ test('the terminal profile is the one that the code provides', () => {
 
 test('an empty view offers a backup only where there is something to back up', () => {
   const offering = viewsWelcome.filter(({ contents }) => contents.includes('scratchflow.backup'));
-  expect(offering).toHaveLength(2);
+  expect(offering).toHaveLength(3);
   expect(offering.filter(({ when }) => !/&& scratchflow\.hasWorkspace/.test(when))).toEqual([]);
 });
 

@@ -148,6 +148,11 @@ export function isHere({ status }: Picture): boolean {
   return status?.alias === null;
 }
 
+/** Whether there are profiles beside the one of this window; the built-in one is not among those of the file. */
+export function hasOtherProfiles({ status }: Picture): boolean {
+  return (status?.profiles ?? 0) > (status?.profile === 'local' ? 0 : 1);
+}
+
 export function secondsLeft(picture: Picture, nowMs: number): number | undefined {
   const left = held(picture)?.seconds_left;
   return typeof left === 'number' ? Math.max(0, left - sinceSeen(picture, nowMs)) : undefined;

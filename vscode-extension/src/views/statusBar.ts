@@ -4,6 +4,7 @@ import { SHORT_S } from '../state/deadline';
 import { NEEDS_ANOTHER_CLI, needsLogin, type Problem } from '../cli/problem';
 import {
   held,
+  hasOtherProfiles,
   isHere,
   isSavedLate,
   savedAge,
@@ -83,8 +84,17 @@ function noneBar(picture: Picture, nowMs: number): Bar {
     const text = `$(circle-slash) ${ofProfile(picture)}no node`;
     return calm(text, 'You have no compute node.');
   }
-  const text = `$(vm) this machine · ${backupText(picture, nowMs)}`;
-  return calm(text, 'The workspace is on this machine; Set Up Cluster adds a cluster.');
+  const words = `this machine · ${backupText(picture, nowMs)}`;
+  if (!hasOtherProfiles(picture))
+    return calm(
+      `$(vm) ${words}`,
+      'The workspace is on this machine; Set Up Cluster adds a cluster.',
+    );
+  const profile = plain(picture.status?.profile ?? '');
+  return calm(
+    `$(vm) ${profile} · ${words}`,
+    `This window has the profile ${profile}: the workspace is on this machine.`,
+  );
 }
 
 /** Whose node it is, for people with several clusters: another one may have a node where this has none. */

@@ -5,7 +5,14 @@ import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
 import { NEEDS_ANOTHER_CLI, needsLogin, problemOf } from '../cli/problem';
 import type { NodesShown, SnapshotsListed, StatusShown } from '../cli/protocol';
-import { isBack, isHere, phaseOf, type Picture, type Store } from '../state/state';
+import {
+  hasOtherProfiles,
+  isBack,
+  isHere,
+  phaseOf,
+  type Picture,
+  type Store,
+} from '../state/state';
 import { allocationRows } from '../views/allocation';
 import { Aging, Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
@@ -127,6 +134,7 @@ export class Screen {
     setContext('phase', phaseOf(picture));
     setContext('trouble', troubleOf(picture));
     setContext('isHere', isHere(picture));
+    setContext('hasOtherProfiles', hasOtherProfiles(picture));
     setContext('hasWorkspace', picture.status?.workspace.exists === true);
     setContext('hasServices', serviceRows(picture).length > 0);
     // While another profile is asked, no view goes and comes back.

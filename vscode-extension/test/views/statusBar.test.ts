@@ -61,6 +61,15 @@ describe('the status bar', () => {
     });
   });
 
+  test('names the profile of this machine where a cluster is set up', () => {
+    const here = { ...NO_NODE, alias: null, profile: 'local' };
+    expect(statusBar(seeing({ ...here, profiles: 1 }), NOW)).toMatchObject({
+      text: '$(vm) local · this machine · backup 20 min ago',
+      tooltip: expect.stringContaining('This window has the profile local') as string,
+    });
+    expect(statusBar(seeing({ ...here, profiles: 0 }), NOW).text).not.toContain('local');
+  });
+
   test('says so when there is no node, no answer, or no CLI', () => {
     expect(statusBar(seeing(NO_NODE), NOW).text).toContain('no node');
     expect(statusBar(seeing({ ...NO_NODE, alias: null }), NOW).text).toBe(
