@@ -7,6 +7,7 @@ import { freeText } from '../format/nodeText';
 import { plain } from '../format/words';
 import { held } from '../state/state';
 import { openWorkspace } from './open';
+import { workspaceOffer } from './bring';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
 import { getReady, KEEP_WAITING } from './ready';
@@ -21,7 +22,6 @@ const OPEN_COMMAND = 'scratchflow.open';
 const MOVE_COMMAND = 'scratchflow.hop';
 const OPEN = 'Open Workspace';
 const START = 'Start Working';
-const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
@@ -180,8 +180,10 @@ async function offerNext(context: Context, got: Allocated): Promise<void> {
   if (openAfter === 'always') return getReady(context);
   const message = `${plain(got.node)} is yours${got.reused ? ' already' : ''}.`;
   const canOpen = got.reused && openAfter !== 'never';
-  const pressed = await editor.inform(message, ...(canOpen ? [OPEN] : [START]), RESTORE);
+  const bring = workspaceOffer(context.store.picture);
+  const buttons = [canOpen ? OPEN : START, ...(bring ? [bring.title] : [])];
+  const pressed = await editor.inform(message, ...buttons);
   if (pressed === OPEN) await openWorkspace(context);
   else if (pressed === START) await getReady(context);
-  else if (pressed === RESTORE) await editor.execute('scratchflow.restore');
+  else if (bring && pressed === bring.title) await editor.execute(bring.command);
 }

@@ -10,6 +10,7 @@ import { isBare, progressText } from '../format/progressText';
 import { plain } from '../format/words';
 import { inSettings, settingOf } from '../settings';
 import type { Store } from '../state/state';
+import { RESTORE, workspaceOffer } from './bring';
 import { INSTALL, LOG, ofProfile, OPEN_SETTING } from './ofProfile';
 import { noted } from './underWay';
 
@@ -102,7 +103,7 @@ export async function tellProblem(
 ): Promise<void> {
   const { editor } = context;
   if (problem.code === 'cli.cancelled') return tellCancelled(context, problem, again);
-  const action = problemAction(problem);
+  const action = fitting(context, problemAction(problem));
   const setting = settingOf(problem);
   const buttons = [firstButton(problem, action?.label), LOG].filter((one) => one !== undefined);
   const pressed = await editor.fail(problemText(inSettings(problem)), ...buttons);
@@ -110,6 +111,13 @@ export async function tellProblem(
   else if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
   else if (pressed === INSTALL) await editor.execute('scratchflow.install');
   else if (pressed !== undefined && action) await act(context, action, again);
+}
+
+/** A hint that names both ways to a workspace begins with the snapshot: where there is none, that would fail. */
+function fitting({ store }: Context, action: HintAction | undefined): HintAction | undefined {
+  if (action?.kind !== 'command' || action.command !== RESTORE) return action;
+  const offer = workspaceOffer(store.picture);
+  return offer && { kind: 'command', label: offer.title, command: offer.command };
 }
 
 function firstButton(problem: Problem, action: string | undefined): string | undefined {
