@@ -20,6 +20,13 @@ export function slurmArgs(read: Read): string[] {
     .flatMap(([key, value]) => ['--set', `slurm.${key}=${value}`]);
 }
 
+/** The same for reading, beside what the profile asks for: `time=20m by the settings`; empty without any. */
+export function slurmText(read: Read): string {
+  const set = slurmArgs(read).filter((word) => word !== '--set');
+  const words = set.map((word) => word.replace('slurm.', ''));
+  return words.length === 0 ? '' : `${words.join(' ')} by the settings`;
+}
+
 /** How often a snapshot is to be taken, over what the profile says. */
 export function backupArgs(read: Read): string[] {
   const every = text(read('backup.every'));

@@ -2,7 +2,7 @@
 
 import type { Choice } from '../editor';
 import type { Allocated, NodeRow, NodesShown } from '../cli/protocol';
-import { slurmArgs } from '../settings';
+import { slurmArgs, slurmText } from '../settings';
 import { freeText } from '../format/nodeText';
 import { plain } from '../format/words';
 import { held } from '../state/state';
@@ -115,9 +115,9 @@ export async function chooseNode(
   offered = (shown: NodesShown, asks: string) => nodeChoices(shown.nodes, asks),
 ): Promise<string | undefined> {
   // With settings of the editor's own, the profile's request is not what goes out.
-  const isOwn = slurmArgs((key) => editor.setting(key)).length > 0;
+  const own = slurmText((key) => editor.setting(key));
   const choices = nodes()
-    .then((shown) => offered(shown, isOwn ? '' : (shown.asks ?? '')))
+    .then((shown) => offered(shown, own || (shown.asks ?? '')))
     // Without a list one can still ask for any node; why there is none is in the log.
     .catch(() => nodeChoices([]));
   return editor.pick(choices, {

@@ -7,7 +7,7 @@ import { problemOf } from '../cli/problem';
 import type { Choice } from '../editor';
 import { problemText } from '../format/problemText';
 import { counted, duration, plain, size } from '../format/words';
-import { inSettings, settingOf, text } from '../settings';
+import { inSettings, settingOf, slurmText, text } from '../settings';
 import { OPEN_SETTINGS, type Context } from './context';
 import { LOG, OPEN_SETTING } from './ofProfile';
 
@@ -68,11 +68,12 @@ async function chooseResources(
 ): Promise<Answers | undefined> {
   const answers: Record<string, string> = {};
   const asked = text(editor.setting('slurm.partition'));
+  const own = slurmText((key) => editor.setting(key));
   for (let index = 0; ; index += 1) {
     const all = steps(shown, answers[PARTITION] || asked);
     const step = all[index];
     if (step === undefined) return answers;
-    const offered = [asProfile(index === 0 ? shown.asks : ''), ...step.choices];
+    const offered = [asProfile(index === 0 ? own || shown.asks : ''), ...step.choices];
     const chosen = await editor.pick(Promise.resolve(firstAs(before[step.flag], offered)), {
       title: `${step.title} (${index + 1} of ${all.length})`,
       placeholder: step.placeholder,

@@ -158,11 +158,13 @@ describe('the request form', () => {
     ]);
   });
 
-  test('does not say the profile’s request where settings of the editor change it', async () => {
-    const { context, editor } = lab(form);
-    editor.settings.set('slurm.gpus', 1);
-    await allocate(context);
-    expect(editor.picked[0]?.description).toBe('Slurm chooses');
+  test('says what settings of the editor ask for, in the list and in the form', async () => {
+    for (const answers of [{}, CHOOSE]) {
+      const { context, editor } = lab(form, answers);
+      editor.settings.set('slurm.time', '20m');
+      await allocate(context);
+      expect(editor.picked[0]?.description).toBe('time=20m by the settings');
+    }
   });
 
   test('asks as last time after Slurm’s line was shown', async () => {
