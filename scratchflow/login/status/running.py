@@ -1,5 +1,6 @@
 """Which command writes to the store now, wherever it was started: the lock tells."""
 
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.results.status import RunningShown
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.holder import living_holder
@@ -8,8 +9,14 @@ _PROGRAM = "scratchflow "
 
 
 def running_shown(place: StoreDirectory, now_s: float) -> RunningShown | None:
-    """What holds the lock. A restore does so only while it saves what was there: it reads the store."""
-    owner = living_holder(place, now_s)
+    """What holds the lock. A restore does so only while it saves what was there: it reads the store.
+
+    Of a lock that cannot be read nobody knows; whoever needs it says why, and `status` shows that.
+    """
+    try:
+        owner = living_holder(place, now_s)
+    except StoreUnusable:
+        return None
     if owner is None:
         return None
     doing = owner.doing.removeprefix(_PROGRAM)
