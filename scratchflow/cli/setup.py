@@ -53,7 +53,7 @@ def setup(
         typer.Option(
             "--site",
             metavar="NAME",
-            help="Propose what is known of this site; `generic` for nothing but what is found.",
+            help="Propose what is known of this site; `generic`: nothing.",
             show_default=False,
         ),
     ] = "",
