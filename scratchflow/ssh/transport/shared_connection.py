@@ -104,7 +104,10 @@ def shared_where_asked(
 
 
 def end_ours(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> None:
-    """Ends our shared connection to this host, and removes our directory when nothing else is in it."""
+    """Ends our shared connection to this host.
+
+    Our directory stays: another command may be about to put its own connection there.
+    """
     master = our_master(chain, environment)
     if master is None:
         return
@@ -116,7 +119,6 @@ def end_ours(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> N
                 break
     with suppress(OSError):
         master.asked_note.unlink(missing_ok=True)
-        place.parent.rmdir()
 
 
 def _name_for(chain: Sequence[ResolvedHost]) -> str:

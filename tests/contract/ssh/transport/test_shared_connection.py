@@ -118,21 +118,17 @@ def test_a_directory_that_others_can_reach_is_not_used(lab: Lab, tmp_path: Path)
     assert master is None or not master.path.startswith(str(tmp_path))
 
 
-def test_ours_is_ended_and_its_directory_goes_when_nothing_else_is_in_it(lab: Lab) -> None:
+def test_ours_is_ended_and_its_directory_stays_for_who_is_about_to_use_it(lab: Lab) -> None:
     with lab.openssh("login", keep_s=600) as transport:
         transport.connect()
     chain = resolve_chain("login", config=lab.config)
     ours = our_master(chain, lab.environment)
     assert ours
     assert Path(ours.path).exists()
-    other = Path(ours.path).with_name("other")
-    other.touch()
-    end_ours(chain, lab.environment)
-    assert_no_ssh_is_left(lab)
-    assert other.exists()
-    other.unlink()
-    end_ours(chain, lab.environment)
-    assert not other.parent.exists()
+    with lab.openssh("login") as other:  # has seen to the directory, and goes on after the end
+        end_ours(chain, lab.environment)
+        assert_no_ssh_is_left(lab)
+        assert other.run(["echo", "on"], timeout_s=LIMIT_S).stdout == b"on\n"
 
 
 def test_it_is_remembered_which_login_asks_until_ours_is_ended(lab: Lab) -> None:
