@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.laptop import SETUP, Laptop
 from tests.cluster.login import LoginHost, install
-from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until, run
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, run
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,11 +63,7 @@ def login(installed: Minicluster) -> Iterator[LoginHost]:
     yield host
     for socket in ("scratchflow", "default"):
         host.tmux("kill-server", socket=socket)
-    installed.exec("login", "scancel", "--user=alice")
-    if set(installed.node_states().values()) != {"idle"}:
-        installed.run("up")
-    idle = {"idle"}
-    retry_until(lambda: set(installed.node_states().values()) == idle, "all nodes are idle again")
+    installed.free_nodes("alice")
 
 
 @pytest.fixture
@@ -126,7 +122,4 @@ def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
     yield ready
     minicluster.heal()
     ready.run("clear", "--no-backup")
-    for user in ("alice", "bob"):
-        minicluster.exec("login", "scancel", f"--user={user}")
-    idle = {"idle"}
-    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
+    minicluster.free_nodes("alice", "bob")

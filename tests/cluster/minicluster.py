@@ -99,6 +99,29 @@ class Minicluster:
         if self.faults or not states or not states <= USABLE:
             self.run("up")
 
+    def free_nodes(self, *users: str) -> None:
+        """Ends the users' jobs and waits until every node is idle.
+
+        One that Slurm does not free fails this test, and starts anew, so that it does not fail all that come after.
+        """
+        self.heal()
+        for user in users:
+            self.exec("login", "scancel", f"--user={user}")
+        try:
+            retry_until(self._is_idle, "all nodes are idle again")
+        except AssertionError:
+            states = self.node_states(check=False)
+            jobs = self.exec("login", "squeue", check=False).stdout
+            for node in (node for node, state in states.items() if state != "idle"):
+                self.run("crash", node)
+            self.run("up")
+            raise AssertionError(
+                f"not idle within a minute, now started anew: {states}\n{jobs}"
+            ) from None
+
+    def _is_idle(self) -> bool:
+        return set(self.node_states(check=False).values()) == {"idle"}
+
     def exec(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command on a host as root, without ssh."""
         return self.run("exec", host, *argv, check=check)

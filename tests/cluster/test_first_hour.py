@@ -50,9 +50,7 @@ def newcomer(minicluster: Minicluster, tmp_path: Path) -> Iterator[Newcomer]:
     laptop = Newcomer(tmp_path, minicluster)
     yield laptop
     laptop.leave()
-    minicluster.exec("login", "scancel", "--user=alice")
-    idle = {"idle"}
-    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
+    minicluster.free_nodes("alice")
     minicluster.login("sh", "-c", "rm -rf .local scratchflow .ssh/authorized_keys.was")
     for node in minicluster.node_states():
         minicluster.exec(node, "rm", "-rf", "/scratch/alice")

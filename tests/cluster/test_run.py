@@ -68,8 +68,7 @@ def jobs_until(ready: Laptop, minicluster: Minicluster) -> Iterator[list[float]]
     """Until when each job of this file is long enough for one more test; the last one is held."""
     yield []
     ready.run("clear", "--no-backup")
-    idle = {"idle"}
-    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
+    minicluster.free_nodes()
 
 
 @pytest.fixture

@@ -23,9 +23,7 @@ def held(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
     """A laptop with a workspace on node-1."""
     ready.data("up", "--node", "1")
     yield ready
-    minicluster.exec("login", "scancel", "--user=alice")
-    idle = {"idle"}
-    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
+    minicluster.free_nodes("alice")
 
 
 class Job:
