@@ -6,6 +6,7 @@ Most often nothing is: what creates, restores or compares is imported where it i
 from __future__ import annotations
 
 from scratchflow.model.errors.hop import WorkDiverged
+from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
@@ -34,8 +35,12 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     if catalogue.newest_id is None and not request.beside:
         from scratchflow.node.create import create
 
-        created = create(context, notify, Create(dry_run=request.dry_run), {})
-        return Settled(action="created", path=path, snapshot=created.snapshot)
+        try:
+            created = create(context, notify, Create(dry_run=request.dry_run), {})
+        except WorkspaceKnown:
+            catalogue = read_catalogue(place)  # another command has just made it: that is wanted
+        else:
+            return Settled(action="created", path=path, snapshot=created.snapshot)
     base = present_base(context, place)
     if base is not None and _is_enough(context, place, catalogue, base, request, notify):
         if not request.dry_run and base == catalogue.newest_id:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -9,7 +11,9 @@ from scratchflow.flows import up
 from scratchflow.model.errors.workspace import WorkspaceIsLink
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import SaveNode, Settle
+from scratchflow.model.results.create import WorkspaceCreated
 from scratchflow.model.results.restore import Settled
+from scratchflow.node.create import create
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import newer_elsewhere, read_catalogue
@@ -41,6 +45,21 @@ def elsewhere(desk: Desk) -> Desk:
     other.write("work/chapter2", "new work")
     other.backup()
     return other
+
+
+def test_of_two_that_start_at_once_the_slower_one_takes_what_the_other_has_just_made(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def create_after_another(*arguments: Any) -> WorkspaceCreated:
+        made.append(create(*arguments).snapshot)
+        return create(*arguments)
+
+    monkeypatch.setattr("scratchflow.node.create.create", create_after_another)
+    done = settled(desk)
+    assert (done.action, done.snapshot) == ("nothing", made[0])
+    assert len(read_catalogue(desk.place).snapshots) == 1
 
 
 def test_a_look_does_not_make_yesterdays_copy_the_present_work(desk: Desk, elsewhere: Desk) -> None:
