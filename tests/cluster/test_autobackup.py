@@ -158,6 +158,7 @@ def test_clear_in_the_middle_of_a_backup_waits_for_it_and_saves_the_rest(
     assert laptop.data("snapshots", "verify")["bad"] == []
 
 
+@pytest.mark.slow
 def test_its_files_are_for_the_user_alone_it_costs_next_to_nothing_and_a_backup_is_nice(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -189,6 +190,7 @@ def test_switched_on_for_a_job_that_has_just_ended_it_says_so(
     assert (refused["exit_code"], "scratchflow up" in refused["hint"]) == (25, True)
 
 
+@pytest.mark.slow
 def test_a_second_workspace_is_saved_too_and_both_when_the_job_is_cancelled_by_hand(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -128,7 +128,12 @@ def test_a_directory_that_the_node_sees_and_a_clone_made_there(
 
 
 @pytest.mark.parametrize(
-    "signum", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL, None]
+    "signum",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        signal.SIGKILL,
+        pytest.param(None, marks=pytest.mark.slow),
+    ],
 )
 def test_a_transfer_cut_in_the_middle_leaves_nothing_and_the_next_one_works(
     laptop: Laptop, minicluster: Minicluster, project: Path, signum: signal.Signals | None
@@ -178,6 +183,7 @@ def test_what_the_laptop_lacks_is_told_before_a_node_is_asked(
     assert laptop.outcome("create", "--from", f"laptop:{tmp_path}")["code"] == "allocation.missing"
 
 
+@pytest.mark.slow
 def test_what_the_node_has_newer_than_the_snapshot_is_told(
     laptop: Laptop, project: Path, tmp_path: Path
 ) -> None:

@@ -25,17 +25,17 @@ def begin_now(cluster: Minicluster, name: str) -> None:
 
     Said while Slurm still clears up after the run before, it is forgotten: so it is said until the job begins.
     """
-    state = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={name}"]
+    squeue = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={name}"]
 
-    def waits() -> bool:
-        return cluster.exec("login", *state).stdout.strip() == "PENDING"
+    def state() -> str:
+        return cluster.exec("login", *squeue).stdout.strip()
 
     def has_begun() -> bool:
         cluster.login("scontrol", "update", f"jobid={name}", "StartTime=now", check=False)
         time.sleep(0.5)
-        return not waits()
+        return state() in {"RUNNING", ""}  # it may have ended already
 
-    retry_until(waits, f"{name} waits")
+    retry_until(lambda: state() == "PENDING", f"{name} waits")
     retry_until(has_begun, f"{name} begins")
 
 

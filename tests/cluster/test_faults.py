@@ -19,13 +19,7 @@ from tests.cluster.story import WORK, Faults, Story
 
 MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
 # A crash of the login host takes slurmctld with it here, which may fall once more after that: not every time.
-EVERY_TIME = {
-    ("backup", "node"),
-    ("backup", "link"),
-    ("restore", "scancel"),
-    ("hop", "scancel"),
-    ("clear", "scancel"),
-}
+EVERY_TIME = {("backup", "node"), ("hop", "scancel"), ("clear", "scancel")}
 AGENT = "run.py agent"
 SEED = os.environ.get("SCRATCHFLOW_FAULTS_SEED", "5")
 # There is no node, or half a workspace: what the errors' hints say to run first.

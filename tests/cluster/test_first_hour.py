@@ -98,6 +98,7 @@ def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
     assert "[profiles.login]" in newcomer.config
 
 
+@pytest.mark.slow
 def test_setup_ends_with_a_real_node_if_that_is_wanted(newcomer: Newcomer) -> None:
     with newcomer.types("setup", "login") as terminal:
         terminal.wait_for_question("Save this?")
@@ -317,6 +318,7 @@ def test_a_no_leaves_nothing_on_the_cluster_either(newcomer: Newcomer) -> None:
     assert newcomer.on_cluster() == ""
 
 
+@pytest.mark.slow
 def test_a_no_leaves_an_agent_that_was_there_before(newcomer: Newcomer) -> None:
     assert newcomer.run("setup", "login", "--yes").returncode == 0
     there = newcomer.on_cluster()
@@ -327,6 +329,7 @@ def test_a_no_leaves_an_agent_that_was_there_before(newcomer: Newcomer) -> None:
     assert newcomer.on_cluster() == there != ""
 
 
+@pytest.mark.slow
 def test_in_a_large_terminal_too_a_value_can_be_changed_and_the_diff_shown(
     newcomer: Newcomer,
 ) -> None:
@@ -351,6 +354,7 @@ def test_in_a_large_terminal_too_a_value_can_be_changed_and_the_diff_shown(
     assert 'alias = "node"' in newcomer.config
 
 
+@pytest.mark.slow
 def test_a_second_profile_has_its_own_alias_and_directory_and_is_not_the_default(
     newcomer: Newcomer,
 ) -> None:
@@ -366,6 +370,7 @@ def test_a_second_profile_has_its_own_alias_and_directory_and_is_not_the_default
     assert 'workspace = "work_gpu"' in newcomer.config
 
 
+@pytest.mark.slow
 def test_a_profile_added_by_hand_works_without_another_setup(newcomer: Newcomer) -> None:
     assert newcomer.run("setup", "login", "--yes").returncode == 0
     config = newcomer.home / ".config/scratchflow/config.toml"
@@ -415,6 +420,7 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
         assert terminal.end() == 2
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_up_shows_the_set_up_and_what_comes_after_it(newcomer: Newcomer) -> None:
     before = newcomer.files()
     with newcomer.types("up", "login", "--dry-run", "--cpus", "2") as terminal:
@@ -433,6 +439,7 @@ def test_a_dry_run_of_up_shows_the_set_up_and_what_comes_after_it(newcomer: Newc
     assert newcomer.on_cluster() == ""
 
 
+@pytest.mark.slow
 def test_remove_finds_an_agent_that_a_killed_setup_left(newcomer: Newcomer) -> None:
     """No profile was written: only the host can say that something is there."""
     with newcomer.types("setup", "login") as terminal:

@@ -65,6 +65,7 @@ def test_a_node_that_dies_in_the_middle_costs_nothing_that_was_saved(
     assert (laptop.ssh("hostname").stdout, read(laptop)) == ("node-3\n", "saved")
 
 
+@pytest.mark.slow
 def test_without_a_free_node_nothing_changes_and_one_that_waits_is_told_and_withdrawn_alone(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -142,6 +143,7 @@ def test_clear_after_half_a_hop_saves_both_nodes(laptop: Laptop, minicluster: Mi
     assert read(laptop) == "old"
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_earlier_job_is_not_what_goes_over(laptop: Laptop) -> None:
     for node, text in (("1", "older"), ("2", "newer")):
         laptop.data("up", "--node", node)

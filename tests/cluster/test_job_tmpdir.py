@@ -133,6 +133,7 @@ def test_a_job_that_is_cancelled_by_hand_leaves_a_last_snapshot(
     assert per_job.ssh(f"cat {place_of(again)}/late").stdout == "late\n"
 
 
+@pytest.mark.slow
 def test_a_session_of_ssh_on_the_node_means_the_same_directory(
     per_job: Laptop, minicluster: Minicluster
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_name_that_no_job_sets_costs_no_node_and_is_told(per_job: Laptop) -> N
     assert per_job.data("status")["allocation"] is None
 
 
+@pytest.mark.slow
 def test_the_store_is_named_by_the_login_shell(per_job: Laptop, minicluster: Minicluster) -> None:
     profile = minicluster.shared("/home/alice/.bash_profile")
     profile.write_text("export PROJECT=/fsx/alice\n")

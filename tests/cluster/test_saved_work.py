@@ -21,6 +21,7 @@ def problems(laptop: Laptop) -> list[str]:
     return [problem["name"] for problem in laptop.data("status")["problems"]]
 
 
+@pytest.mark.slow
 def test_up_brings_the_newest_over_a_copy_that_a_backup_only_looked_at(laptop: Laptop) -> None:
     for node, text in (("1", "older"), ("2", "newer")):
         laptop.data("up", "--node", node)

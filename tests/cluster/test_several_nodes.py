@@ -31,6 +31,7 @@ def by_alias(laptop: Laptop, alias: str, *command: str) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.slow
 def test_every_node_has_an_alias_until_the_job_has_fewer(laptop: Laptop) -> None:
     got = laptop.data("allocate", *THREE)
     assert (got["node"], got["nodes"]) == ("node-1", NODES)
@@ -126,6 +127,7 @@ def test_another_nodes_copy_is_saved_when_it_is_named(
     assert [on_node(minicluster, node, "cat file") for node in NODES] == ["third\n"] * 3
 
 
+@pytest.mark.slow
 def test_a_file_that_was_changed_on_another_node_is_told_by_status_and_backup(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
