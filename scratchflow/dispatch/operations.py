@@ -3,9 +3,13 @@
 One table for the command line and for the agent. A function's module is imported when it is asked for.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,9 +17,13 @@ from scratchflow.config.settings import Settings
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.mirroring import start_mirroring
 from scratchflow.model import requests
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Arguments, KnownJob, StoreSeen
 from scratchflow.model.results.base import Result
+
+if TYPE_CHECKING:
+    from scratchflow.node.context import NodeContext
 
 NO_JOB = KnownJob()
 
@@ -32,6 +40,8 @@ class OnNode(msgspec.Struct, frozen=True):
     # Refused when the store is away, or the node sees another one than the login host. `backup` looks for the workspace
     # first, and `check node` tells instead of refusing.
     compares_store: bool = True
+    # A job's command may have closed the directory of the user's that all jobs are in.
+    opens_scratch: bool = False
 
 
 class OnLogin(msgspec.Struct, frozen=True):
@@ -73,9 +83,11 @@ ON_NODE = {
         requests.RunServer, "scratchflow.node.serving.run:run_server", compares_store=False
     ),
     "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
-    "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),
+    "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job", opens_scratch=True),
     "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
-    "job further": OnNode(requests.FurtherJob, "scratchflow.node.job.further:run_further"),
+    "job further": OnNode(
+        requests.FurtherJob, "scratchflow.node.job.further:run_further", opens_scratch=True
+    ),
     "job debug": OnNode(requests.DebugTask, "scratchflow.node.job.debug:prepare_debug"),
     "job outputs": OnNode(requests.PutOutputs, "scratchflow.node.job.outputs:put_outputs"),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
@@ -227,12 +239,30 @@ def do_here(
         received=received,
         scratch=job.scratch,
     )
-    if served.compares_store:
-        from scratchflow.node.same_store import require_same_store, require_store_here
+    if served.opens_scratch:
+        from scratchflow.disk.trees import open_directory
 
-        require_store_here(here, os.environ)
-        if store_seen is not None:
-            require_same_store(here)
-    done = function_of(served)(here, Notifier(emit, wants_items=wants_items), request)
+        open_directory(here.workspace.scratch)
+    with _refusing_closed_scratch(here, served):
+        if served.compares_store:
+            from scratchflow.node.same_store import require_same_store, require_store_here
+
+            require_store_here(here, os.environ)
+            if store_seen is not None:
+                require_same_store(here)
+        done = function_of(served)(here, Notifier(emit, wants_items=wants_items), request)
     start_mirroring(do, settings, os.environ)
     return done
+
+
+@contextmanager
+def _refusing_closed_scratch(here: NodeContext, served: OnNode) -> Iterator[None]:
+    """ScratchUnusable in place of what nobody expected, where the user may not enter their own scratch."""
+    try:
+        yield
+    except (PermissionError, WorkspaceFailed):
+        if served.needs_scratch:
+            from scratchflow.workspace.usual_scratch import require_usable_scratch
+
+            require_usable_scratch(here.workspace, here.node)
+        raise

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from scratchflow.model.errors.workspace import ScratchUnusable
+from scratchflow.model.errors.workspace import ScratchClosed, ScratchUnusable
 from scratchflow.workspace.workspace import Workspace
 
 SCRATCHES = ("/scratch/$USER", "/localscratch/$USER", "/local/scratch/$USER", "/local/$USER")
@@ -16,11 +16,16 @@ _ELSEWHERE = (*SCRATCHES, "/tmp/$USER")  # noqa: S108 - recommended, not used
 def require_usable_scratch(
     workspace: Workspace, node: str, others: Iterable[str] = _ELSEWHERE
 ) -> None:
-    """ScratchUnusable when scratch is not there and cannot be made; names what could be used instead."""
+    """ScratchUnusable when scratch is not there and cannot be made; names what could be used instead.
+
+    ScratchClosed when it is the user's own, who may not enter it or write there.
+    """
     nearest = _nearest(workspace.scratch)
     if os.access(nearest, os.W_OK | os.X_OK):
         return
     is_there = nearest == workspace.scratch
+    if is_there and nearest.stat().st_uid == os.geteuid():
+        raise ScratchClosed(path=nearest, node=node)
     reason = "you may not write to it" if is_there else f"you may not make it in `{nearest}`"
     usable = [path for path in others if _is_writable(Path(path).parent)]
     where = f" (usable there: {', '.join(usable)})" if usable else ""

@@ -104,6 +104,15 @@ class ScratchUnsafe(ScratchflowError):
     hint = "{remedy}"
 
 
+class ScratchClosed(ScratchflowError):
+    """Scratch is the user's own directory, and its mode keeps the user out."""
+
+    code = "scratch.closed"
+    exit_code = 10
+    message = "scratch `{path}` on `{node}` is yours, and closed to you"
+    hint = "`chmod u+rwx {path}` there opens it; nothing in it was touched"
+
+
 class ScratchUnusable(ScratchflowError):
     """The node has no such scratch, or the user may not write to it."""
 

@@ -52,7 +52,7 @@ class CopyMark(msgspec.Struct, frozen=True):
 
 def open_copy(copy: Path) -> None:
     """Lets us into it, whatever the job's command did to the directories that are ours and not the user's."""
-    for directory in (copy.parent, copy, copy / STATE_NAME):
+    for directory in (copy.parent.parent, copy.parent, copy, copy / STATE_NAME):
         open_directory(directory)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
-from scratchflow.config.settings import Asked, load_settings
+from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.dispatch.operations import (
     ON_LOGIN,
     ON_NODE,
@@ -21,7 +22,9 @@ from scratchflow.dispatch.operations import (
 )
 from scratchflow.login.host import LoginHost
 from scratchflow.model import requests
+from scratchflow.model.errors.jobs import JobMissing
 from scratchflow.model.errors.store import StoreLost
+from scratchflow.model.errors.workspace import ScratchClosed
 from scratchflow.model.results.by_op import result_of
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -86,3 +89,41 @@ def test_a_store_that_is_away_is_not_told_as_one_without_snapshots(
     note_store(tmp_path / "home", place, "an id")
     with pytest.raises(StoreLost, match="was there before"):
         do_here(do, settings, asked, lambda _: None)
+
+
+@pytest.fixture
+def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """A profile whose scratch is the user's own and closed to everybody."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[profiles.a]\nscheduler = "none"\nscratch = "{tmp_path}/scratch"\nstore = "{tmp_path}/store"\n'
+    )
+    scratch = tmp_path / "scratch"
+    (scratch / "work").mkdir(parents=True)
+    scratch.chmod(0)
+    yield load_settings(Asked(config=str(config), profile="a"), {})
+    scratch.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("do", "asked"),
+    [
+        ("backup", requests.Backup()),
+        ("create", requests.Create()),
+        ("settle", requests.Settle()),
+        ("restore", requests.Restore()),
+    ],
+)
+def test_a_scratch_that_the_user_has_closed_is_told_with_what_opens_it(
+    do: str, asked: requests.Arguments, closed: Settings
+) -> None:
+    with pytest.raises(ScratchClosed) as caught:
+        do_here(do, closed, asked, lambda _: None)
+    assert f"chmod u+rwx {closed.profile.scratch}" in caught.value.shown_hint
+
+
+def test_a_job_opens_the_scratch_that_another_jobs_command_has_closed(closed: Settings) -> None:
+    with pytest.raises(JobMissing):
+        do_here("job run", closed, requests.RunJob(job="20261115T093000Z-abcdef"), lambda _: None)
+    assert Path(closed.profile.scratch).stat().st_mode & 0o777 == 0o700

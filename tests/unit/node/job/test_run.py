@@ -92,7 +92,9 @@ def test_it_runs_in_a_copy_of_the_snapshot_and_leaves_its_outputs(desk: Desk, ou
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
 
 
-@pytest.mark.parametrize("closed", ["../..", "..", ".", "sub", "sub/outputs", "sub/outputs/a sub"])
+@pytest.mark.parametrize(
+    "closed", ["../../..", "../..", "..", ".", "sub", "sub/outputs", "sub/outputs/a sub"]
+)
 @pytest.mark.parametrize("mode", ["0", "400"])
 def test_what_a_command_closed_behind_itself_is_opened_and_saved_at_its_end(
     desk: Desk, closed: str, mode: str
@@ -112,6 +114,12 @@ def test_where_a_job_that_died_had_closed_the_directory_of_all_copies_the_next_o
 ) -> None:
     submitted(desk, "true")
     (desk.scratch / "jobs").mkdir(mode=0)
+    assert run(desk).exit_code() == 0
+
+
+def test_nor_does_a_closed_scratch_keep_the_next_job_from_running(desk: Desk) -> None:
+    submitted(desk, "true")
+    desk.scratch.chmod(0)
     assert run(desk).exit_code() == 0
 
 
