@@ -86,7 +86,8 @@ def sync(
     """Keep folders of your homes on several clusters equal, with unison on the login hosts.
     `[sync]` in the configuration names folders and profiles; each home is synced with the first.
     What changed on both sides is listed and stays (exit code 41). What is replaced or deleted is
-    in `~/.unison/backup`. What follows `--` goes to unison.
+    in `~/.unison/backup`. A profile that cannot be reached is named; the others are synced.
+    What follows `--` goes to unison.
     """
     if last:
         flags = {
@@ -201,6 +202,10 @@ def shown(synced: Synced) -> Iterator[str]:
     first = printable(synced.first)
     for pair in synced.pairs:
         yield from _pair_lines(first, pair, synced)
+    for failure in synced.failed:
+        where = f"{failure.profile} ({failure.login})"
+        yield f"✗ {printable(where)}: {printable(failure.message)}"
+        yield f"  hint: {printable(failure.hint)}"
     if any(pair.conflicts for pair in synced.pairs) and not synced.dry_run:
         yield "`scratchflow sync --interactive` asks about each conflict; `--prefer newer` decides for all"
 

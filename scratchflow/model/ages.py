@@ -20,10 +20,10 @@ _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
 _ID_IN_TEXT = _ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})"
 _COMMAND_IN_TEXT = (
     r"`scratchflow ((?:(?:--set|--config|-p) [^\s`]+ )*)(up|status|open|hop|clear|create|backup|restore|autobackup|snapshots"
-    r"|allocate|nodes|attach|run|shell|serve|tunnel|submit|jobs|logs|cancel|setup|doctor|config|profiles)\b([^`]*)`"
+    r"|allocate|nodes|attach|run|shell|serve|tunnel|submit|jobs|logs|cancel|setup|doctor|config|profiles|sync)\b([^`]*)`"
 )
-# These are about profiles: `--set` would be written into one there.
-_ABOUT_PROFILES = frozenset({"setup", "config", "profiles"})
+# These are about profiles: `--set` would be written into one there, or be for several.
+_ABOUT_PROFILES = frozenset({"setup", "config", "profiles", "sync"})
 # The settings that say which workspace is meant, and where it is.
 _SAYS_WHICH = frozenset({"workspace", "scratch", "store", "login", "scheduler", "alias"})
 # In backticks stands what was typed.
@@ -215,7 +215,7 @@ def _with_options(found: re.Match[str]) -> str:
 
 def _takes_profile(line: str) -> bool:
     """Whether `-p` belongs to this command; a new cluster is never set up under the name of this machine."""
-    if re.search(r"(^| )(-p|--profile|--name)\b", line) or line.startswith("profiles"):
+    if re.search(r"(^| )(-p|--profile|--name)\b", line) or line.startswith(("profiles", "sync")):
         return False
     return not (line.startswith("setup") and Wording.profile == "local")
 

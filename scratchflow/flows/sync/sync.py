@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import shlex
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 
 import msgspec
 
-from scratchflow.agent.name import agent_command
 from scratchflow.cluster.unison.command import (
     Homes,
     Rules,
@@ -18,47 +17,30 @@ from scratchflow.cluster.unison.command import (
     is_left_out,
     is_never_synced,
 )
-from scratchflow.cluster.unison.version import read_version, work_together
 from scratchflow.config.file import config_path
-from scratchflow.config.settings import load_settings, sync_options
-from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.config.settings import sync_options
+from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.sync.conversation import Pair, Person
+from scratchflow.flows.sync.failures import AWAY, Failures, all_away
 from scratchflow.flows.sync.last import keep_last, last_pairs
-from scratchflow.flows.sync.pair import sync_pair
-from scratchflow.model.errors.base import EndedBySignal, ScratchflowError, UsageInvalid
-from scratchflow.model.errors.ssh import ConnectionLost
-from scratchflow.model.errors.sync import (
-    SyncBusy,
-    SyncFolderRefused,
-    SyncNotConfigured,
-    SyncPathMissing,
-    SyncPathRefused,
-    SyncSameHome,
-    UnisonMismatch,
+from scratchflow.flows.sync.members import (
+    Member,
+    login_of,
+    member,
+    require_fit,
+    require_somewhere,
+    tell_what_is_left_out,
 )
+from scratchflow.flows.sync.pair import sync_pair
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.sync import SyncFolderRefused, SyncNotConfigured, SyncPathRefused
 from scratchflow.model.events import Emit, Log, Status, Warned
 from scratchflow.model.profile import SyncOptions
-from scratchflow.model.requests import SyncCount, SyncLook, SyncNote
-from scratchflow.model.results.sync import (
-    FilesCounted,
-    Synced,
-    SyncedPair,
-    SyncNoted,
-    SyncRecalled,
-    SyncSide,
-)
+from scratchflow.model.results.sync import Synced, SyncedPair, SyncRecalled
 from scratchflow.model.text import printable
-from scratchflow.process.far_words import quoted
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
-from scratchflow.reach.login import share_login
-from scratchflow.reach.sync.frames import WORD
-from scratchflow.reach.sync.relay import Relay, Side
+from scratchflow.reach.sync.relay import Relay
 
-HOST_NAME = "UNISONLOCALHOSTNAME"
-"""Unison names its archives by it: the profile's name stays the same on every login host of a pool."""
-LEFT_OUT = "sync.left_out"
-"""Names with a line break, which unison would print as two lines."""
-NOWHERE = "sync.no_such_folder"
 _BY_TIME = ("newer", "older")
 
 
@@ -73,91 +55,86 @@ class SyncWanted(msgspec.Struct, frozen=True, kw_only=True):
     test: bool = False
     more: Sequence[str] = ()
 
-
-class _Member(msgspec.Struct, frozen=True):
-    """A profile of the star: its cluster, and how a far end is started on its login host."""
-
-    name: str
-    cluster: Cluster
-    argv: Sequence[str]
-    host: str
-    """What `ssh` calls it."""
-    seen: SyncSide
-
-    def count(self, request: SyncCount) -> FilesCounted:
-        return self.cluster.on_login("sync count", request, FilesCounted)
-
-    def note(self, other: str, paths: Sequence[str]) -> None:
-        """What the next sync with that profile is to read in full."""
-        self.cluster.on_login("sync note", SyncNote(other=other, paths=tuple(paths)), SyncNoted)
-
-    @property
-    def side(self) -> Side:
-        variables = {HOST_NAME: self.name}
-        return Side(profile=self.name, host=self.host, argv=self.argv, variables=variables)
+    def later(self, profile: str) -> str:
+        """The step that does the same with one profile later. Deletions are asked about again."""
+        words = ["scratchflow", "sync", profile]
+        words += [f"--path={path}" for path in self.paths]
+        words += [f"--prefer={self.prefer}"] if self.prefer else []
+        words += ["--dry-run"] if self.dry_run else ["--test"] if self.test else []
+        words += ["--", *self.more] if self.more else []
+        return (
+            f"then `{shlex.join(words)}` {'asks it' if self.dry_run or self.test else 'syncs it'}"
+        )
 
 
 def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Synced:
-    """Syncs every other home with the first; what a later one brought goes to the earlier ones too."""
+    """Syncs every other home with the first; what a later one brought goes to the earlier ones too.
+
+    A profile that cannot be synced is named in the result, and the others are synced. Without the first,
+    or when none of the others is left, its error is raised.
+    """
     wanted = msgspec.structs.replace(wanted, paths=tuple(map(_without_slash, wanted.paths)))
     options = _options(caller, wanted)
+    failures = Failures(wanted.later, emit, only_one=len(options.profiles) == 2)
     with ExitStack() as open_until:
-        first, *others = (
-            _entered(open_until, name, options, wanted, caller, emit) for name in options.profiles
-        )
-        for other in others:
-            _require_fit(first, other)
-        _require_somewhere([first, *others], wanted.paths)
-        nowhere = _tell_what_is_left_out([first, *others], options, emit)
+        first, *others = _members(open_until, options, wanted, failures, caller, emit)
+        failures.require(some_are_left=bool(others))
+        require_somewhere([first, *others], wanted.paths)
+        nowhere = tell_what_is_left_out([first, *others], options, emit)
         done: dict[str, SyncedPair] = {}
         late: set[str] = set()
         for other in others:
-            done[other.name] = _between(first, other, options, wanted, person, caller, emit)
-            _keep(done[other.name], first.name, wanted, caller)
-            if done[other.name].to_first:
-                late.update(name for name in done if name != other.name)
+            with failures.syncing(other.name, other.host, first.is_named_in):
+                done[other.name] = _between(first, other, options, wanted, person, caller, emit)
+                _keep(done[other.name], first.name, wanted, caller)
+                if done[other.name].to_first:
+                    late.update(name for name in done if name != other.name)
+        failures.require(some_are_left=bool(done))
         if not wanted.dry_run and not wanted.test:
             for other in others:
                 if other.name in late:
-                    again = _between(first, other, options, wanted, person, caller, emit)
-                    done[other.name] = _together(done[other.name], again)
-                    # Of paths alone, counts are added to those that are kept.
-                    kept = again if wanted.paths else done[other.name]
-                    _keep(kept, first.name, wanted, caller)
-    broken = {member.name for member in (first, *others) if member.seen.line_breaks}
+                    with failures.syncing(other.name, other.host, first.is_named_in):
+                        again = _between(first, other, options, wanted, person, caller, emit)
+                        done[other.name] = _together(done[other.name], again)
+                        # Of paths alone, counts are added to those that are kept.
+                        kept = again if wanted.paths else done[other.name]
+                        _keep(kept, first.name, wanted, caller)
+    failed = failures.shown()
+    unequal = {one.name for one in (first, *others) if one.seen.line_breaks}
+    unequal.update(one.profile for one in failed)
     return Synced(
         first=first.name,
         folders=options.folders,
         pairs=[
             msgspec.structs.replace(pair, equal=False)
-            if nowhere or broken & {first.name, pair.profile}
+            if nowhere or unequal & {first.name, pair.profile}
             else pair
             for pair in done.values()
         ],
+        failed=failed,
         dry_run=wanted.dry_run,
         test=wanted.test,
     )
 
 
-def _entered(
+def _members(
     open_until: ExitStack,
-    name: str,
     options: SyncOptions,
     wanted: SyncWanted,
+    failures: Failures,
     caller: Caller,
     emit: Emit,
-) -> _Member:
-    """A profile of the star. When one of several others fails, its hint names the command that syncs the rest."""
-    try:
-        return open_until.enter_context(_member(name, options, wanted.paths, caller, emit))
-    except EndedBySignal:
-        raise
-    except ScratchflowError as error:
-        first, *others = options.profiles
-        rest = " ".join(one for one in others if one != name)
-        if name != first and rest:
-            error.add_step(f"nothing was synced: `scratchflow sync {rest}` leaves `{name}` out")
-        raise
+) -> list[Member]:
+    """The first profile, and those of the others that can be synced with it."""
+    centre, *names = options.profiles
+    first = open_until.enter_context(member(centre, options, wanted.paths, caller, emit))
+    members = [first]
+    for name in names:
+        with failures.reaching(name, login_of(name, caller)):
+            other = open_until.enter_context(member(name, options, wanted.paths, caller, emit))
+            require_fit(first, other)
+            members.append(other)
+    return members
 
 
 def recalled(caller: Caller) -> SyncRecalled:
@@ -186,12 +163,17 @@ def keep_syncing(
     every_s: float,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Synced:
-    """Again and again. A lost connection is waited out; whatever needs a decision ends it."""
+    """Again and again. A lost connection is waited out; whatever needs a decision ends it.
+
+    That goes for one of several profiles, too: the others are synced before.
+    """
     while True:
         try:
             done = sync(caller, emit, wanted, Person())
+            if not all_away(done.failed):
+                return done
             emit(Status(data=msgspec.to_builtins(done)))
-        except (ConnectionLost, SyncBusy) as error:
+        except AWAY as error:
             emit(Warned(code=error.code, message=f"{error}; trying again"))
         clock.sleep(every_s)
 
@@ -251,69 +233,9 @@ def _why_unsynced(path: str, options: SyncOptions) -> str:
     return next((f"`leave_out` names `{text}`" for text in names), "")
 
 
-@contextmanager
-def _member(
-    name: str, options: SyncOptions, paths: Sequence[str], caller: Caller, emit: Emit
-) -> Iterator[_Member]:
-    """Logs in, and looks at the home."""
-    environment = caller.environment
-    asked = msgspec.structs.replace(caller.asked, profile=name)
-    settings = load_settings(asked, environment)
-    with ExitStack() as open_until:
-        if is_login_host(settings, environment):
-            argv = [sys.executable, "-m", "scratchflow", WORD]
-        else:
-            login = open_until.enter_context(
-                share_login(settings, environment, emit, may_ask=caller.may_ask)
-            )
-            argv = [*login.argv(terminal=False), quoted(agent_command(WORD))]
-        cluster = open_until.enter_context(cluster_of(settings, caller, emit))
-        request = SyncLook(
-            folders=tuple(options.folders),
-            paths=tuple(paths),
-            program=options.programs.get(name, ""),
-            leave_out=tuple(options.leave_out),
-        )
-        seen = cluster.on_login("sync look", request, SyncSide)
-        emit(Log(level="debug", message=f"`{name}`: {seen.version} on {seen.host}, {seen.home}"))
-        yield _Member(name, cluster, argv, settings.profile.login, seen)
-
-
-def _require_somewhere(members: Sequence[_Member], paths: Sequence[str]) -> None:
-    """SyncPathMissing for a path that nobody has: to call it equal would hide a slip of the pen."""
-    for path in paths:
-        if all(path in one.seen.missing for one in members):
-            profiles = ", ".join(f"`{one.name}`" for one in members)
-            raise SyncPathMissing(path=path, profiles=profiles)
-
-
-def _tell_what_is_left_out(members: Sequence[_Member], options: SyncOptions, emit: Emit) -> bool:
-    """Names that never sync, and folders that nobody has; whether there are any of these."""
-    for member in members:
-        if count := member.seen.line_breaks:
-            message = f"names with a line break are left out: {count} on `{member.name}`"
-            emit(Warned(code=LEFT_OUT, message=message))
-    nowhere = [one for one in options.folders if all(one in each.seen.missing for each in members)]
-    for folder in nowhere:
-        message = f"`{printable(folder)}` of `folders` in `[sync]` is in none of the homes"
-        emit(Warned(code=NOWHERE, message=message))
-    return bool(nowhere)
-
-
-def _require_fit(first: _Member, other: _Member) -> None:
-    """One home, or two unisons that do not understand each other, are an error before anything begins."""
-    if first.seen.home_id == other.seen.home_id:
-        raise SyncSameHome(first=first.name, other=other.name, home=first.seen.home)
-    ours, theirs = (read_version(member.seen.version) for member in (first, other))
-    if ours is None or theirs is None or not work_together(ours, theirs):
-        raise UnisonMismatch(
-            ours=first.seen.version, first=first.name, theirs=other.seen.version, other=other.name
-        )
-
-
 def _between(
-    first: _Member,
-    other: _Member,
+    first: Member,
+    other: Member,
     options: SyncOptions,
     wanted: SyncWanted,
     person: Person,
@@ -348,7 +270,7 @@ def _between(
 
 
 def _rules(
-    homes: Homes, first: _Member, other: _Member, options: SyncOptions, wanted: SyncWanted
+    homes: Homes, first: Member, other: Member, options: SyncOptions, wanted: SyncWanted
 ) -> Rules:
     by_name = {first.name: homes.home, other.name: homes.other_root}
     # The one that is preferred may be neither of these two: then these two are asked about as ever.

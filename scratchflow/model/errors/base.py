@@ -45,10 +45,6 @@ class ScratchflowError(Exception):
         """Puts before what it says what it is about."""
         self.args = (f"{words}{self}",)
 
-    def add_step(self, words: str) -> None:
-        """One more way on, behind the others."""
-        self._agent_hint = f"{self.shown_hint}; {words}"
-
     @classmethod
     def field_names(cls) -> set[str]:
         """The fields that message and hint need."""

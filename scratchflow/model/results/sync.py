@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from scratchflow.model.results.base import Result
+from scratchflow.model.results.base import ProfileFailure, Result
 
 
 class SyncSide(Result, frozen=True):
@@ -101,11 +101,15 @@ class Synced(Result, frozen=True):
     first: str
     folders: list[str]
     pairs: list[SyncedPair]
+    failed: list[ProfileFailure] = []
+    """The profiles that could not be synced, or not to the end, and why."""
     dry_run: bool = False
     test: bool = False
 
     def exit_code(self) -> int:
-        """33 when a home is full, 41 with conflicts, 103 when something else was not synced."""
+        """That of a profile that could not be synced; else 33 when a home is full, 41 with conflicts, 103 when something else was not synced."""
+        if self.failed:
+            return self.failed[0].exit_code
         if any(pair.full_homes for pair in self.pairs):
             return 33
         if any(pair.conflicts for pair in self.pairs):

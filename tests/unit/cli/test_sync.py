@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.cli import sync as module
@@ -13,6 +14,7 @@ from scratchflow.cluster.unison.words import Change
 from scratchflow.flows.sync import sync as flow
 from scratchflow.flows.sync.sync import SyncWanted
 from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.results.base import ProfileFailure
 from scratchflow.model.results.sync import (
     Conflict,
     LastPair,
@@ -21,6 +23,15 @@ from scratchflow.model.results.sync import (
     Synced,
     SyncedPair,
     SyncRecalled,
+)
+
+AWAY = ProfileFailure(
+    profile="mila",
+    login="m",
+    code="connection.lost",
+    message="no connection to `m`: timed out",
+    hint="check network and VPN; then `scratchflow sync mila` syncs it",
+    exit_code=14,
 )
 
 
@@ -68,6 +79,16 @@ def test_paths_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "sync", sync)
     parse(["sync", "--path", "p/a", "--path", "p/b", "--prefer", "uni"]).flow(lambda _: None)
     assert seen == [SyncWanted(paths=("p/a", "p/b"), prefer="uni")]
+
+
+@pytest.mark.parametrize("pair", [{"equal": True}, {"conflicts": ["p/a"]}, {"full_homes": ["uni"]}])
+def test_one_that_could_not_be_synced_is_named_and_gives_the_exit_code(pair: Any) -> None:
+    done = msgspec.structs.replace(_synced(**pair), failed=[AWAY])
+    assert done.exit_code() == 14
+    lines = list(module.shown(done))
+    assert lines[lines.index("✗ mila (m): no connection to `m`: timed out") + 1] == (
+        "  hint: check network and VPN; then `scratchflow sync mila` syncs it"
+    )
 
 
 def test_conflicts_are_named_and_give_the_exit_code() -> None:

@@ -135,6 +135,7 @@ def test_commands_in_a_hint_name_the_profile_that_was_given(
         ("`scratchflow config set store X`", "`scratchflow --config 'my file' config set store X`"),
         ("`scratchflow profiles list`", "`scratchflow --config 'my file' profiles list`"),
         ("`scratchflow setup LOGIN`", "`scratchflow --config 'my file' setup LOGIN`"),
+        ("`scratchflow sync aws`", "`scratchflow --config 'my file' sync aws`"),
     ],
 )
 def test_commands_in_a_hint_mean_the_workspace_and_the_file_that_were_given(

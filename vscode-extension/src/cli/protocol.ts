@@ -1871,6 +1871,7 @@ export interface Synced {
   first: string;
   folders: Array<string>;
   pairs: Array<SyncedPair>;
+  failed?: Array<ProfileFailure>;
   dry_run?: boolean;
   test?: boolean;
 }

@@ -18,13 +18,12 @@ export async function syncHomes(context: Context, ref?: ClusterRef): Promise<voi
   if (!synced) return;
   const { first, pairs } = synced;
   const brought = pairs.map((pair) => broughtText(first, pair));
-  await tell(context, brought.join('; '), leftText(pairs));
+  await tell(context, brought.join('; '), leftText(synced));
 }
 
 /** Changes nothing. */
 export async function lookForConflicts(context: Context, ref?: ClusterRef): Promise<void> {
-  const { pairs } = await run(context, 'Looking for conflicts', [...only(ref), '--dry-run']);
-  const left = leftText(pairs);
+  const left = leftText(await run(context, 'Looking for conflicts', [...only(ref), '--dry-run']));
   await tell(context, left === '' ? 'No conflicts' : 'Nothing was changed', left);
 }
 
@@ -47,7 +46,7 @@ export async function keepOne(context: Context, ref: ConflictRef): Promise<void>
   const title = `Keeping ${path} of ${plain(winner)}`;
   const synced = await agreedTo(context, (more) => run(context, title, [...args, ...more]));
   if (!synced) return;
-  const left = leftText(synced.pairs);
+  const left = leftText(synced);
   const done = `Both homes have ${path} as on ${plain(winner)} now`;
   await tell(context, left === '' ? done : `The homes do not have the same ${path} yet`, left);
 }

@@ -1,6 +1,6 @@
 // What a sync left, as the side bar and messages say it. Pure.
 
-import type { Conflict, LastPair, SyncedPair } from '../cli/protocol';
+import type { Conflict, LastPair, Synced, SyncedPair } from '../cli/protocol';
 import { ago, counted, plain } from './words';
 
 /** What a row of a profile, or of its home, stands for. */
@@ -45,13 +45,14 @@ export function broughtText(first: string, pair: SyncedPair): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** What one run left as it is: `1 conflict, 2 paths not synced`; empty when nothing was. */
-export function leftText(pairs: readonly SyncedPair[]): string {
+/** What one run left as it is: `1 conflict, 2 paths not synced, aws not synced: …`; empty when nothing was. */
+export function leftText({ pairs, failed: away = [] }: Pick<Synced, 'pairs' | 'failed'>): string {
   const conflicts = sum(pairs, ({ conflicts: found = [] }) => found.length);
   const left = sum(pairs, ({ skipped = [], failed = [] }) => skipped.length + failed.length);
   return [
     conflicts > 0 ? counted(conflicts, 'conflict') : '',
     left > 0 ? `${counted(left, 'path')} not synced` : '',
+    ...away.map(({ profile, message }) => `${plain(profile)} not synced: ${plain(message)}`),
   ]
     .filter(Boolean)
     .join(', ');

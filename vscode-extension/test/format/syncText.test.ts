@@ -14,6 +14,13 @@ test('a run says what it brought where, and what it left', () => {
   expect(broughtText('uni', pair)).toBe('2 changes to aws, 1 change to uni, 1 deletion among them');
   expect(broughtText('uni', { profile: 'aws' })).toBe('Nothing to bring between uni and aws');
   const failed = [{ path: 'b', reason: 'no space' }];
-  expect(leftText([pair, { profile: 'mila', failed }])).toBe('1 conflict, 1 path not synced');
-  expect(leftText([{ profile: 'mila' }])).toBe('');
+  const pairs = [pair, { profile: 'mila', failed }];
+  expect(leftText({ pairs })).toBe('1 conflict, 1 path not synced');
+  expect(leftText({ pairs: [{ profile: 'mila' }] })).toBe('');
+});
+
+test('a profile that could not be synced is named with its error', () => {
+  const away = { profile: 'aws', login: 'a', code: 'connection.lost', message: 'no connection' };
+  const pairs = [{ profile: 'mila', conflicts: ['a'] }];
+  expect(leftText({ pairs, failed: [away] })).toBe('1 conflict, aws not synced: no connection');
 });

@@ -10,20 +10,21 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, Cluster
+from scratchflow.flows.sync import members
 from scratchflow.flows.sync import sync as module
 from scratchflow.flows.sync.conversation import Pair, Person
 from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, recalled, sync
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ConfigNoProfile
-from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost
 from scratchflow.model.errors.sync import (
+    SyncBusy,
     SyncFolderRefused,
     SyncManyDeletions,
     SyncNotConfigured,
     SyncPathMissing,
     SyncPathRefused,
     SyncSameHome,
-    UnisonMismatch,
 )
 from scratchflow.model.events import Event, Status, Warned
 from scratchflow.model.results.sync import Synced, SyncedPair, SyncSide
@@ -31,6 +32,7 @@ from scratchflow.process.waiting import Clock
 
 PROFILES = "".join(f'[profiles.{name}]\nlogin = "local"\n' for name in ("uni", "aws", "mila"))
 TABLE = '[sync]\nprofiles = ["uni", "aws", "mila"]\nfolders = ["p"]\n'
+LOST = ConnectionLost(host="hole", reason="timed out")
 VERSION = "unison version 2.52.1 (ocaml 4.13.1)"
 
 
@@ -45,9 +47,15 @@ class Star:
         self.to_first: dict[str, int] = {}
         self.missing: dict[str, list[str]] = {}
         self.line_breaks: dict[str, int] = {}
+        self.away: dict[str, ScratchflowError] = {}
+        """What comes of looking at a home."""
+        self.lost: dict[str, ScratchflowError] = {}
+        """What comes of syncing with it."""
+        self.lost_again: dict[str, ScratchflowError] = {}
+        """What comes of syncing with it for the second time."""
         self.pairs: list[Pair] = []
         self.events: list[Event] = []
-        monkeypatch.setattr(Cluster, "on_login", self._look)
+        monkeypatch.setattr(Cluster, "on_login", lambda cluster, *_: self._look(cluster))
         monkeypatch.setattr(module, "sync_pair", self._sync)
 
     def write(self, table: str) -> None:
@@ -64,7 +72,13 @@ class Star:
     def order(self) -> list[str]:
         return [pair.other for pair in self.pairs]
 
-    def _look(self, *_: object) -> SyncSide:
+    @property
+    def warnings(self) -> list[str]:
+        return [event.message for event in self.events if isinstance(event, Warned)]
+
+    def _look(self, cluster: Cluster) -> SyncSide:
+        if error := self.away.get(cluster.settings.name):
+            raise error
         home = next(self.homes)
         version = self.versions.get(home, VERSION)
         return SyncSide(
@@ -79,6 +93,9 @@ class Star:
 
     def _sync(self, pair: Pair, *_: object) -> SyncedPair:
         self.pairs.append(pair)
+        errors = self.lost if self.order.count(pair.other) == 1 else self.lost_again
+        if error := errors.get(pair.other):
+            raise error
         count = self.to_first.pop(pair.other, 0)
         return SyncedPair(profile=pair.other, to_first=count, to_profile=1, equal=True)
 
@@ -103,26 +120,94 @@ def test_what_a_later_home_brought_goes_to_the_earlier_ones(star: Star) -> None:
     assert [(pair.profile, pair.to_profile) for pair in done.pairs] == [("aws", 2), ("mila", 1)]
 
 
-def test_one_that_cannot_be_reached_is_told_with_the_command_that_syncs_the_others(
-    star: Star, monkeypatch: pytest.MonkeyPatch
+def test_the_others_are_synced_when_one_cannot_be_reached(star: Star) -> None:
+    star.away = {"aws": LOST}
+    done = star.sync()
+    assert star.order == ["mila"]
+    assert [pair.profile for pair in done.pairs] == ["mila"]
+    (failure,) = done.failed
+    assert (failure.profile, failure.login, failure.code) == ("aws", "local", "connection.lost")
+    assert failure.message == "no connection to `hole`: timed out"
+    assert failure.hint.endswith("; then `scratchflow sync aws` syncs it")
+    assert done.exit_code() == 14
+    assert star.warnings == ["`aws` is not synced: no connection to `hole`: timed out"]
+
+
+def test_the_command_for_later_does_the_same_but_asks_about_deletions(star: Star) -> None:
+    star.away = {"aws": LOST}
+    done = star.sync(
+        paths=("p/a b",), prefer="newer", allow_deletions=True, more=("-fastcheck", "false")
+    )
+    command = "scratchflow sync aws '--path=p/a b' --prefer=newer -- -fastcheck false"
+    assert done.failed[0].hint.endswith(f"; then `{command}` syncs it")
+    star.homes = iter("abc")
+    planned = star.sync(dry_run=True)
+    assert planned.failed[0].hint.endswith("; then `scratchflow sync aws --dry-run` asks it")
+
+
+def test_nothing_is_synced_without_the_first(star: Star) -> None:
+    star.away = {"uni": LOST}
+    with pytest.raises(ConnectionLost) as caught:
+        star.sync()
+    assert "scratchflow sync" not in caught.value.shown_hint
+    assert star.order == []
+
+
+def test_the_only_one_that_cannot_be_reached_is_an_error_told_once(star: Star) -> None:
+    star.away = {"aws": LOST}
+    with pytest.raises(ConnectionLost):
+        star.sync(profiles=("aws",))
+    assert star.warnings == []
+
+
+def test_when_none_of_the_others_answers_the_first_error_is_that_of_the_sync(star: Star) -> None:
+    star.away = {"aws": LOST, "mila": AuthNeeded(host="m", reason="x", command="ssh m")}
+    with pytest.raises(ConnectionLost):
+        star.sync()
+
+
+def test_one_that_is_lost_meanwhile_does_not_hold_up_the_others(star: Star) -> None:
+    star.lost = {"aws": ConnectionLost(host="login.aws", reason="cut")}
+    done = star.sync()
+    assert star.order == ["aws", "mila"]
+    assert [pair.profile for pair in done.pairs] == ["mila"]
+    assert [failure.profile for failure in done.failed] == ["aws"]
+    star.homes, star.pairs = iter("abc"), []
+    star.lost = {"aws": SyncBusy(profile="uni")}
+    with pytest.raises(SyncBusy):
+        star.sync()
+
+
+def test_one_that_is_lost_in_the_second_round_is_not_called_equal(star: Star) -> None:
+    star.to_first = {"mila": 3}
+    star.lost_again = {"aws": ConnectionLost(host="login.aws", reason="cut")}
+    done = star.sync()
+    assert star.order == ["aws", "mila", "aws"]
+    assert [(pair.profile, pair.equal) for pair in done.pairs] == [("aws", False), ("mila", True)]
+    assert done.exit_code() == 14
+
+
+def test_many_deletions_end_the_sync_after_the_one_that_is_away_was_named(star: Star) -> None:
+    star.away = {"aws": LOST}
+    star.lost = {"mila": SyncManyDeletions(profile="mila", files=2, total=3)}
+    with pytest.raises(SyncManyDeletions):
+        star.sync()
+    assert star.warnings == ["`aws` is not synced: no connection to `hole`: timed out"]
+
+
+def test_a_mistake_in_the_configuration_ends_the_sync_before_anything_is_changed(
+    star: Star,
 ) -> None:
-    look = star._look
-
-    def without_aws(cluster: Cluster, *_: object) -> SyncSide:
-        if cluster.settings.name in lost:
-            raise ConnectionLost(host="hole", reason="timed out")
-        return look()
-
-    monkeypatch.setattr(Cluster, "on_login", without_aws)
-    lost = {"aws"}
-    with pytest.raises(ConnectionLost) as caught:
+    star.away = {"mila": SyncFolderRefused(folder="p", reason="it is a link")}
+    with pytest.raises(SyncFolderRefused):
         star.sync()
-    hint = caught.value.shown_hint
-    assert hint.endswith("; nothing was synced: `scratchflow sync mila` leaves `aws` out")
-    lost, star.homes = {"uni"}, iter("abc")
-    with pytest.raises(ConnectionLost) as caught:
-        star.sync()
-    assert "nothing was synced" not in caught.value.shown_hint
+    assert star.order == []
+
+
+def test_a_folder_that_is_in_none_of_the_homes_that_answered_is_told_as_that(star: Star) -> None:
+    star.away, star.missing = {"mila": LOST}, {"a": ["p"], "b": ["p"]}
+    star.sync()
+    assert star.warnings[-1].endswith("is in none of the homes that answered")
 
 
 def test_what_a_path_alone_brought_in_two_rounds_is_remembered_once(star: Star) -> None:
@@ -166,7 +251,7 @@ def test_a_preference_for_nobody_is_refused(star: Star, prefer: str) -> None:
 def test_a_lost_link_names_the_host_of_the_profile(star: Star) -> None:
     star.file.write_text(PROFILES.replace('"local"', '"login.uni"', 1) + TABLE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "is_login_host", lambda *_: True)
+        patch.setattr(members, "is_login_host", lambda *_: True)
         star.sync(profiles=("aws",))
     assert star.pairs[0].relay._first.host == "login.uni"
 
@@ -233,11 +318,12 @@ def test_one_home_is_not_synced_with_itself(star: Star) -> None:
     assert star.pairs == []
 
 
-def test_versions_that_do_not_fit_are_refused_before_anything_begins(star: Star) -> None:
+def test_one_whose_version_does_not_fit_is_named_and_the_others_are_synced(star: Star) -> None:
     star.versions = {"c": "unison version 2.48.4"}
-    with pytest.raises(UnisonMismatch, match=r"2\.48\.4 on `mila`"):
-        star.sync()
-    assert star.pairs == []
+    done = star.sync()
+    assert star.order == ["aws"]
+    assert "2.48.4 on `mila`" in done.failed[0].message
+    assert done.exit_code() == 40
 
 
 def test_watching_waits_a_lost_connection_out_and_stops_for_a_decision(
@@ -264,6 +350,26 @@ def test_watching_waits_a_lost_connection_out_and_stops_for_a_decision(
         keep_syncing(star.caller, star.events.append, SyncWanted(), 60, Clock(sleep=waits.append))
     assert waits == [60, 60, 60]
     assert [type(event) for event in star.events] == [Status, Warned, Status]
+
+
+def test_watching_tries_one_that_is_away_again_and_ends_when_it_needs_a_decision(
+    star: Star, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(error: ScratchflowError) -> Synced:
+        star.homes, star.away = iter("abc"), {"aws": error}
+        return sync(star.caller, lambda _: None, SyncWanted(), Person())
+
+    auth = AuthNeeded(host="aws", reason="x", command="ssh aws")
+    rounds = iter([failing(LOST), failing(auth)])
+    monkeypatch.setattr(module, "sync", lambda *_: next(rounds))
+    waits: list[float] = []
+    done = keep_syncing(
+        star.caller, star.events.append, SyncWanted(), 60, Clock(sleep=waits.append)
+    )
+    assert (len(waits), done.exit_code()) == (1, 12)
+    (status,) = star.events
+    assert isinstance(status, Status)
+    assert status.data["failed"][0]["profile"] == "aws"
 
 
 def test_a_path_alone_is_synced_and_the_preference_holds_for_it(star: Star) -> None:
