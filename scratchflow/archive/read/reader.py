@@ -62,7 +62,7 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
-        raise SnapshotDamaged(snapshot=name, reason=error) from error
+        raise SnapshotDamaged(snapshot=name, reason=error, archive=name) from error
 
 
 def archives_read(path: Path) -> set[str]:
@@ -275,8 +275,9 @@ class Archives:
 
     def damaged(self, number: int, frame: int, error: Exception) -> SnapshotDamaged:
         """The error for a frame that cannot be used."""
-        reason = f"{self.index.archives[number].id}.tar.lz4, frame {frame}: {error}"
-        return SnapshotDamaged(snapshot=self.index.id, reason=reason)
+        archive = self.index.archives[number].id
+        reason = f"{archive}.tar.lz4, frame {frame}: {error}"
+        return SnapshotDamaged(snapshot=self.index.id, reason=reason, archive=archive)
 
     def frames_of(self, entry: int) -> range:
         """The frames that hold the bytes of a file that lies in one piece."""

@@ -21,6 +21,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
+from scratchflow.store.checks.verified import noting_damage
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -89,10 +90,12 @@ def find_source(
 
         ahead = begin_scan(context, saved_roots(context, roots))
     held: AbstractContextManager[None] = nullcontext()
+    noting: AbstractContextManager[None] = nullcontext()
     if not options.dry_run:
         needed = [manifest.id, *manifest.needs]
         held = reading(place, manifest.id, needed, token=context.token(8))
-    with held, ahead as scan:
+        noting = noting_damage(place, manifest.id)
+    with held, ahead as scan, noting:
         index = open_index(place.archive(manifest.id))
         present = _present(roots, index)
         yield Source(manifest.id, index, present, place.archive, manifest, scan)

@@ -135,4 +135,4 @@ def _copy(archive: Path, out: Out, manifest: Manifest, reached: _Reached) -> Non
             )
     if digest.hexdigest() != manifest.archive_sha256:
         reason = "its archive does not match the SHA-256 in its manifest"
-        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason, archive=manifest.id)

@@ -39,6 +39,7 @@ from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.manifest import plain_manifest
 from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
+from scratchflow.store.checks.verified import noting_damage
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import Asker, find_snapshot
@@ -73,7 +74,8 @@ def export_snapshot(
     target = free_path(file)
     size = manifest.archive_bytes if manifest.kind == "full" else manifest.bytes
     if not dry_run:
-        size = _export(context, place, manifest, target, notify)
+        with noting_damage(place, manifest.id):
+            size = _export(context, place, manifest, target, notify)
     shown = printable(target)
     return SnapshotExported(
         snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run, host=context.node
@@ -325,4 +327,4 @@ def _copy(archive: Path, descriptor: int, manifest: Manifest) -> None:
             target.write(piece)
     if digest.hexdigest() != manifest.archive_sha256:
         reason = "its archive does not match the SHA-256 in its manifest"
-        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason, archive=manifest.id)

@@ -8,16 +8,18 @@ gone means nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
-from scratchflow.model.times import epoch
+from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import (
     FILE_MODE,
     VERIFIED_NAME,
@@ -52,6 +54,24 @@ def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> Non
             make_private_directory(directory)
             content = msgspec.json.encode(one) + b"\n"
             replace_file(directory / f"{one.snapshot}{_SUFFIX}", content, mode=FILE_MODE)
+
+
+@contextmanager
+def noting_damage(place: StoreDirectory, snapshot: str) -> Iterator[None]:
+    """Notes damage that whoever reads this snapshot meets, as `snapshots verify` does; where nothing can be noted, not.
+
+    A store that gives no answer is not a damaged one.
+    """
+    try:
+        yield
+    except SnapshotDamaged as error:
+        is_met_here = (error.code, error.fields.get("snapshot")) == (SnapshotDamaged.code, snapshot)
+        if is_met_here and not isinstance(error.__cause__ or error.__context__, OSError):
+            now, own = iso_time(time.time()) or "", error.fields.get("archive") == snapshot
+            record_verified(
+                place, [Verification(snapshot=snapshot, time=now, problem=str(error), is_own=own)]
+            )
+        raise
 
 
 def read_verified(place: StoreDirectory) -> dict[str, Verification]:

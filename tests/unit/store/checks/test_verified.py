@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.store.checks.verified import (
     Verification,
     forget_verified,
     known_damage,
     known_damaged,
+    noting_damage,
     read_back_at,
     read_verified,
     record_verified,
@@ -95,3 +99,32 @@ def test_what_a_snapshot_needs_is_as_old_as_its_oldest_part() -> None:
     assert read_back_at(second, both, {B: _found(B, LATER)}, NOW_S) == LATER_S
     assert read_back_at(second, [second], {}, NOW_S) is None
     assert read_back_at(second, both, {A: _found(A, NOON, "bad")}, NOW_S) is None
+
+
+def _met(error: ScratchflowError, cause: Exception | None, place: StoreDirectory) -> None:
+    with pytest.raises(type(error)), noting_damage(place, A):
+        raise error from cause
+
+
+def test_damage_that_a_reader_meets_is_noted(place: StoreDirectory) -> None:
+    _met(SnapshotDamaged(snapshot=A, reason="x", archive=A), ValueError("x"), place)
+    assert read_verified(place)[A].problem == f"snapshot `{A}` is damaged: x"
+    assert read_verified(place)[A].is_own
+    _met(SnapshotDamaged(snapshot=A, reason="x", archive=B), None, place)
+    assert not read_verified(place)[A].is_own
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (SnapshotDamaged(snapshot=A, reason="x", archive=A), OSError(116, "stale")),
+        (SnapshotDamaged(snapshot=B, reason="x"), None),
+        (DamagedAtSource(snapshot=A, source="s", reason="x"), None),
+        (StoreUnusable(path="/s", reason="x"), None),
+    ],
+)
+def test_what_is_no_damage_of_this_snapshot_is_not_noted(
+    place: StoreDirectory, error: ScratchflowError, cause: Exception | None
+) -> None:
+    _met(error, cause, place)
+    assert read_verified(place) == {}

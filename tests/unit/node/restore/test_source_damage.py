@@ -1,0 +1,95 @@
+"""Damage that a reader meets is noted, so that `status`, `snapshots list` and the next backup know of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.requests import Cat, Send
+from scratchflow.node.contents.content import send_content
+from scratchflow.node.history import list_snapshots
+from scratchflow.node.transfer.send import send_snapshot
+from scratchflow.node.transfer.transfer import export_snapshot
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import damaged_archives, known_problems, read_verified
+from tests.unit.conftest import Desk
+
+Read = Callable[[Desk, Path], object]
+
+
+def _cat(desk: Desk, _: Path) -> object:
+    return send_content(desk.context, desk.notify, Cat(path="big", snapshot="latest"))
+
+
+def _send(desk: Desk, _: Path) -> object:
+    return send_snapshot(desk.context, desk.notify, Send())
+
+
+def _export(desk: Desk, to: Path) -> object:
+    return export_snapshot(desk.context, desk.notify, "latest", to / "out.tar.lz4", dry_run=False)
+
+
+def _restore(desk: Desk, to: Path) -> object:
+    return desk.restore(to=to / "elsewhere")
+
+
+def _damage(desk: Desk, snapshot: str) -> None:
+    archive = desk.place.archive(snapshot)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 4  # in the big file
+    archive.write_bytes(content)
+
+
+@pytest.mark.parametrize("read", [_restore, _cat, _send, _export])
+@pytest.mark.parametrize("kind", ["full", "incremental"])
+def test_damage_that_a_reader_meets_is_noted(
+    desk: Desk, tmp_path: Path, read: Read, kind: str
+) -> None:
+    desk.write("work/big", os.urandom(1 << 20))
+    first = newest = str(desk.backup().snapshot)
+    if kind == "incremental":
+        desk.write("work/README", "changed")
+        newest = str(desk.backup().snapshot)
+    _damage(desk, first)
+    with pytest.raises(SnapshotDamaged):
+        read(desk, tmp_path)
+    rows = list_snapshots(desk.context, desk.notify).snapshots
+    assert [one.id for one in rows if one.damaged] == [newest]
+    assert damaged_archives(desk.place, read_catalogue(desk.place).snapshots) == {newest}
+
+
+def test_the_next_backup_after_such_a_restore_stores_everything_anew(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.write("work/big", os.urandom(1 << 20))
+    _damage(desk, str(desk.backup().snapshot))
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(to=tmp_path / "elsewhere")
+    desk.write("work/README", "changed")
+    assert desk.backup().kind == "full"
+
+
+def test_a_dry_run_notes_nothing(desk: Desk, tmp_path: Path) -> None:
+    snapshot = str(desk.backup().snapshot)
+    archive = desk.place.archive(snapshot)
+    content = bytearray(archive.read_bytes())
+    content[-200] ^= 1  # in the index
+    archive.write_bytes(content)
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(to=tmp_path / "elsewhere", dry_run=True)
+    assert read_verified(desk.place) == {}
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(to=tmp_path / "elsewhere")
+    assert snapshot in known_problems(desk.place, read_catalogue(desk.place).snapshots)
+
+
+def test_where_nothing_can_be_noted_there_is_the_error_alone(desk: Desk, tmp_path: Path) -> None:
+    desk.write("work/big", os.urandom(1 << 20))
+    _damage(desk, str(desk.backup().snapshot))
+    (desk.place.directory / "verified").write_text("in the way")
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(to=tmp_path / "elsewhere")
