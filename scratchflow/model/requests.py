@@ -281,12 +281,14 @@ class GiveArchive(Arguments, frozen=True, kw_only=True):
 class TakeArchive(Arguments, frozen=True, kw_only=True):
     """`snapshots take`: an archive of another store, which follows the request, from `offset` on.
 
-    `needed_bytes`: how much is still to come for its snapshot, with this one.
+    `needed_bytes`: how much is still to come for its snapshot, with this one. `beside`: the archives of the same snapshot
+    that may have arrived before; without room for this one they are removed.
     """
 
     archive: ArchiveOf
     offset: int = 0
     needed_bytes: int = 0
+    beside: tuple[str, ...] = ()
 
 
 class Adopt(Arguments, frozen=True, kw_only=True):

@@ -36,7 +36,6 @@ from scratchflow.model.requests import (
 )
 from scratchflow.model.results.transfer import (
     ArchiveGiven,
-    ArchiveLacking,
     ArchiveTaken,
     SnapshotAdopted,
     SnapshotLacking,
@@ -263,28 +262,28 @@ class _Copy:
             for one in lacking.archives
             if one.archive.id not in self._arrived and not one.is_whole
         ]
+        beside = tuple(one.archive.id for one in lacking.archives)
         for number, one in enumerate(coming):
             needed_bytes = sum(each.archive.bytes - each.arrived_bytes for each in coming[number:])
+            take = TakeArchive(archive=one.archive, needed_bytes=needed_bytes, beside=beside)
             try:
-                self._send_from(snapshot.id, one, needed_bytes)
+                self._send_from(snapshot.id, take, one.arrived_bytes)
             except SnapshotDamaged:
                 self._damaged_archives.add(one.archive.id)
                 raise
             self._arrived.add(one.archive.id)
         return snapshot
 
-    def _send_from(self, snapshot: str, lacking: ArchiveLacking, needed_bytes: int) -> None:
+    def _send_from(self, snapshot: str, take: TakeArchive, offset: int) -> None:
         """An archive from where an earlier run left off; from its beginning when that was not the beginning of it."""
         try:
-            offset = lacking.arrived_bytes
-            take = TakeArchive(archive=lacking.archive, offset=offset, needed_bytes=needed_bytes)
-            self._send_archive(snapshot, take)
+            self._send_archive(snapshot, msgspec.structs.replace(take, offset=offset))
         except DamagedAtSource:
             raise
         except SnapshotDamaged:
-            if not lacking.arrived_bytes:
+            if not offset:
                 raise
-            self._send_archive(snapshot, TakeArchive(archive=lacking.archive))
+            self._send_archive(snapshot, msgspec.structs.replace(take, needed_bytes=0))
 
     def _send_archive(self, snapshot: str, take: TakeArchive) -> None:
         asked = GiveArchive(snapshot=snapshot, archive=take.archive.id, offset=take.offset)

@@ -45,6 +45,10 @@ class ScratchflowError(Exception):
         """Puts before what it says what it is about."""
         self.args = (f"{words}{self}",)
 
+    def add_step(self, words: str) -> None:
+        """One more thing to know, behind the next step."""
+        self._agent_hint = f"{self.shown_hint}; {words}"
+
     @classmethod
     def field_names(cls) -> set[str]:
         """The fields that message and hint need."""

@@ -35,6 +35,7 @@ from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.transfer.here import Here, adopt_whole
+from scratchflow.node.transfer.unfinished import given_up_when_full
 from scratchflow.store.catalogue import Catalogue, Skipped, needed_archives, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.commit.arriving import Arriving
@@ -194,8 +195,10 @@ class _Fetching:
         parents = parents_known([manifest for manifest, _ in self._contents.values()], {})
         for one in self.coming:
             with self._noting_damage(one.id):
-                for lacking in one.archives:
-                    self._bring(place, one.id, lacking)
+                arriving = [lacking.archive.id for lacking in one.archives]
+                with given_up_when_full(self._context, self._notify, place, arriving, doing=doing):
+                    for lacking in one.archives:
+                        self._bring(place, one.id, lacking)
                 adopted = adopt_whole(
                     self._context,
                     self._notify,

@@ -39,6 +39,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.transfer.here import Here, adopt_whole
+from scratchflow.node.transfer.unfinished import given_up_when_full
 from scratchflow.store.catalogue import (
     Catalogue,
     needed_archives,
@@ -56,6 +57,7 @@ from scratchflow.store.retention.marks import read_marks
 from scratchflow.store.retention.readers import reading
 
 _PIECE_BYTES = 1 << 18
+_DOING = "scratchflow snapshots copy"
 
 
 def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffered:
@@ -208,19 +210,20 @@ def take(context: NodeContext, notify: Notifier, asked: TakeArchive) -> ArchiveT
     if context.received is None:
         raise RequestRefused(reason="no archive came with the request")
     place = open_store(context, notify)
-    taken = Arriving(place, asked.archive, asked.offset, asked.needed_bytes).take(context.received)
+    arriving = Arriving(place, asked.archive, asked.offset, asked.needed_bytes)
+    with given_up_when_full(context, notify, place, asked.beside, doing=_DOING):
+        taken = arriving.take(context.received)
     return ArchiveTaken(size_bytes=taken.bytes, sha256=taken.sha256)
 
 
 def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopted:
     """The snapshot is one of this store from here on, if all its archives have arrived."""
     _require_same_name(context, [asked.snapshot])
-    doing = "scratchflow snapshots copy"
     return adopt_whole(
         context,
         notify,
         asked.snapshot,
-        doing=doing,
+        doing=_DOING,
         awaited=asked.awaited,
         serving=asked.serving,
         parents=asked.parents,

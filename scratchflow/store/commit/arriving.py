@@ -1,7 +1,7 @@
 """Archives on their way from another store: `arriving/<id>.part`, and `arriving/<id>.tar.lz4` once they are whole.
 
 Nothing of it counts until `adopt` gives every archive of a snapshot its name, and its manifest after them. What a
-broken copy left is taken up by the next one; `sweep` removes it after a week.
+broken copy left is taken up by the next one; `sweep` removes it after a week. When the store is full, it goes at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -135,6 +135,28 @@ def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> l
     with store_errors(place.directory):
         fsync_directory(place.directory)
     return placed
+
+
+def lying_bytes(place: StoreDirectory, archives: Collection[str]) -> int:
+    """How much room those of these take that are whole and count for nothing yet."""
+    return sum(_size(_whole(place, one)) or 0 for one in archives)
+
+
+def give_up(lock: StoreLock, archives: Collection[str]) -> int:
+    """Removes those of these that are whole and count for nothing yet; returns their bytes.
+
+    Another run that relies on one of them is told at its end that it is not there, and sends it when it is run again.
+    """
+    lock.assert_held()
+    freed_bytes = 0
+    for archive in archives:
+        file = _whole(lock.place, archive)
+        size_bytes = _size(file)
+        if size_bytes is not None:
+            with store_errors(file):
+                os.unlink(file)
+            freed_bytes += size_bytes
+    return freed_bytes
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from scratchflow.model.errors.transfer import (
     WorkspaceNamedOtherwise,
 )
 from scratchflow.model.events import Progress
-from scratchflow.model.requests import Mark, Offer, Prune, Settle
+from scratchflow.model.requests import ArchiveOf, Mark, Offer, Prune, Settle
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots
@@ -753,3 +753,27 @@ def test_a_store_that_fills_up_says_so_and_can_go_on(
     two.require_same(two.here.ids[-1])
     shutil.rmtree(two.directory / "here")
     assert two.there.restore(two.there.ids[-1]).written_files == 4
+
+
+def test_a_quota_in_the_middle_leaves_nothing_of_the_unfinished_snapshot(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two.copy(two.here.ids[0])
+    whole = Arriving.take
+    taken: list[str] = []
+
+    def full(self: Arriving, pieces: Iterator[bytes]) -> ArchiveOf:
+        taken.append(self.archive.id)
+        if len(taken) == 2:
+            raise NoSpace(path="/store", reason="Disk quota exceeded")
+        return whole(self, pieces)
+
+    monkeypatch.setattr(Arriving, "take", full)
+    with pytest.raises(NoSpace) as caught:
+        two.copy(two.here.ids[2])
+    assert "that had arrived of this snapshot were removed again" in caught.value.shown_hint
+    assert list(two.there.place.arriving.iterdir()) == []
+    assert two.there.ids == two.here.ids[:1]
+    monkeypatch.setattr(Arriving, "take", whole)
+    two.copy(two.here.ids[2])
+    two.require_same(two.here.ids[2])
