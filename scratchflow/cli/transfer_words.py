@@ -47,6 +47,15 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
         )
         yield f"would copy {what} ({size}{full}) to {to}"
         yield from _later_ones(done, to, "would go")
+        if done.perhaps_as_full_bytes:
+            more = format_size(done.perhaps_as_full_bytes)
+            need, go = (
+                ("it needs", "it goes") if len(done.copied) == 1 else ("they need", "some go")
+            )
+            yield (
+                f"up to {more} more if what {to} has left of an archive does not hold all that {need}:"
+                f" then {go} as one full archive, which only the copy finds out"
+            )
         return
     yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
     for one in done.along:

@@ -7,7 +7,7 @@ whatever was reached when it ends is whole there. Run again, it sends only what 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -89,6 +89,8 @@ def copy_snapshots(
         missing = [one for one in missing if one.id not in copy.blocked]
         sent = set() if dry_run else {one.id for one in missing} - set(copy.damaged)
         at_the_end = copy.look_again([one for one in offered.snapshots if one.id in sent])
+    as_full = [one.id for one in missing if one.in_one]
+    served = [one.id for one in missing if one.serving]
     not_there = {one.id for one in lacking.snapshots}
     not_whole = {one.id for one in at_the_end.snapshots} if at_the_end else set()
     arrived = [one for one in missing if one.id not in {*copy.damaged, *not_whole}]
@@ -112,7 +114,8 @@ def copy_snapshots(
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),
         relies_on=_relied_on(offered.snapshots, missing),
-        as_full_bytes=_as_full(offered.snapshots, missing, copy.in_one),
+        as_full_bytes=_held(offered.snapshots, [*copy.in_one, *as_full]),
+        perhaps_as_full_bytes=_held(offered.snapshots, served) if dry_run else 0,
         mended=sorted(mended),
         dry_run=dry_run,
     )
@@ -139,11 +142,8 @@ def _read_for(lacking: SnapshotLacking, needed: set[str]) -> set[str]:
     return {one.archive.id for one in lacking.archives if not one.is_whole}
 
 
-def _as_full(
-    offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking], went: Sequence[str]
-) -> int:
-    """How much the snapshots hold that go as one full archive: no more than that is sent of them."""
-    wanted = {*went, *(one.id for one in missing if one.in_one)}
+def _held(offered: Sequence[WholeSnapshot], wanted: Collection[str]) -> int:
+    """How much these snapshots hold: as one full archive, no more than that is sent of each."""
     return sum(_manifest_of(one).bytes for one in offered if one.id in wanted)
 
 

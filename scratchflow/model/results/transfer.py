@@ -124,6 +124,9 @@ class SnapshotsCopied(Result, frozen=True):
     relies_on: int = 0
     # What those hold that go as one full archive, because the other store has another archive that they need.
     as_full_bytes: int = 0
+    # With `dry_run`: what those hold that go as one full archive if what is left of an archive there does not hold all that
+    # they read from it. Only the copy itself finds that out.
+    perhaps_as_full_bytes: int = 0
     # Snapshots that were damaged in the other store, and are whole now.
     mended: list[str] = []
     # Full snapshots that the others are built on: their archives go over anyway.

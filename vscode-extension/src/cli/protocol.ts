@@ -1597,6 +1597,7 @@ export interface SnapshotsCopied {
   not_whole?: Array<string>;
   relies_on?: number;
   as_full_bytes?: number;
+  perhaps_as_full_bytes?: number;
   mended?: Array<string>;
   along?: Array<string>;
   dry_run?: boolean;

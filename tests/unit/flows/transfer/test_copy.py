@@ -512,7 +512,13 @@ def test_one_that_needs_more_than_is_left_there_comes_as_one_full_archive(two: T
     two.copy(large, without)
     give_up(two.there, large)
     left = two.there.place.archive(large).read_bytes()
+    foretold = two.copy(besides, dry_run=True)
+    most = foretold.sent_bytes + foretold.perhaps_as_full_bytes
+    (said,) = [line for line in copied(foretold) if line.startswith("up to ")]
+    assert "then it goes as one full archive, which only the copy finds out" in said
     done = two.copy(besides)
+    assert foretold.sent_bytes < done.sent_bytes <= most * 1.01  # names and times of random bytes
+    assert (done.copied, done.perhaps_as_full_bytes) == ([besides], 0)
     assert (done.copied, done.blocked, done.not_whole) == ([besides], [], [])
     assert two.there.place.archive(large).read_bytes() == left
     two.require_same(besides)
