@@ -13,7 +13,7 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, call
 from scratchflow.cli.questions import confirmed
 from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
-from scratchflow.model.ages import time_left
+from scratchflow.model.ages import overrides_are_saved, time_left
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results.config import (
@@ -96,7 +96,9 @@ def add(
     def run(_: Emit) -> ProfileWritten:
         from scratchflow.flows import profiles as flow
 
-        return flow.add(wanted, os.environ, name, values, dry_run=dry_run)
+        added = flow.add(wanted, os.environ, name, values, dry_run=dry_run)
+        overrides_are_saved()
+        return added
 
     return Call("profiles add", run, _written)
 
@@ -118,7 +120,9 @@ def copy(
     def run(_: Emit) -> ProfileWritten:
         from scratchflow.flows import profiles as flow
 
-        return flow.copy(wanted, os.environ, which, name, values, dry_run=dry_run)
+        copied = flow.copy(wanted, os.environ, which, name, values, dry_run=dry_run)
+        overrides_are_saved()
+        return copied
 
     return Call("profiles copy", run, _written)
 

@@ -11,6 +11,7 @@ from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, caller, may_ask
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.tables import aligned
 from scratchflow.cli.up_call import shown as up_shown
+from scratchflow.model.ages import overrides_are_saved
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results.setup import ClusterSetUp, HostsListed, SetupRemoved, SitesListed
@@ -134,6 +135,8 @@ def setup(
         )
         asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
         done = set_up_chosen(who, emit, options, asker)
+        if not done.dry_run:
+            overrides_are_saved()
         return go_on_working(who, emit, done, asker, wanted=go_on)
 
     return Call("setup", run, shown)

@@ -46,6 +46,11 @@ class Wording:
     overrides: tuple[str, ...] = ()
 
 
+def overrides_are_saved() -> None:
+    """Commands in hints need no `--set` from here on: what it said is in the file."""
+    Wording.overrides = ()
+
+
 def short_id(snapshot: str) -> str:
     """The last six characters of an id, by which every command finds it; anything else as it is."""
     return snapshot[-SHORT_LENGTH:] if is_snapshot_id(snapshot) else snapshot

@@ -137,7 +137,7 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
 
 
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
-    said = machine.run("profiles", "copy", "uni", "b").stdout
+    said = machine.run("profiles", "copy", "uni", "b", "--set", "store=/data/b").stdout
     path = machine.data("config", "path")["path"]
     assert said.endswith(
         f"✓ saved in `{path}`\nits workspace `work_b` is empty at first;"

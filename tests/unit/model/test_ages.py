@@ -11,6 +11,7 @@ from scratchflow.model.ages import (
     age,
     age_at,
     for_people,
+    overrides_are_saved,
     short_id,
     short_ids,
     taken_s,
@@ -145,6 +146,14 @@ def test_commands_in_a_hint_mean_the_workspace_and_the_file_that_were_given(
     monkeypatch.setattr(Wording, "overrides", ("workspace=p2", "slurm.time=10"))
     assert for_people(hint) == read
     assert for_people(read) == read
+
+
+def test_a_hint_repeats_no_setting_that_a_profile_has_by_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Wording, "overrides", ("store=/s", "workspace=p2"))
+    overrides_are_saved()
+    assert for_people("`scratchflow -p small create`") == "`scratchflow -p small create`"
 
 
 def test_a_value_that_would_break_the_hint_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
