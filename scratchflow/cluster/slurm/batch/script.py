@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 MARK = "#SBATCH"
 # Options that make no job, or another one than its record says: why they cannot be passed on.
@@ -17,7 +18,7 @@ _UNUSABLE = {
     "help": "it makes no job; `sbatch --help` on the login host shows all options",
     "usage": "it makes no job; `sbatch --usage` on the login host shows all options",
 }
-_UNUSABLE_SHORT = {"-a": "array", "-W": "wait", "-V": "version", "-h": "help"}
+_UNUSABLE_SHORT = {"a": "array", "W": "wait", "V": "version", "h": "help", "u": "usage"}
 _PRINTED = "what it prints goes into its record, where `scratchflow logs` finds it"
 # Options that every job gets from us: who would type them, and what does the same.
 _OURS = {
@@ -29,36 +30,67 @@ _OURS = {
     "export": "the profile's `[environment]` says what the job gets",
     "chdir": "`--cwd DIR` does that",
 }
-_OURS_SHORT = {"-J": "job-name", "-o": "output", "-e": "error", "-D": "chdir"}
-_SHORTEST = 2
+_OURS_SHORT = {"J": "job-name", "o": "output", "e": "error", "D": "chdir"}
+# With their letters; as keys of `[slurm]` they have underscores.
 _RESOURCES = {
-    "--partition": "partition",
-    "-p": "partition",
-    "--account": "account",
-    "-A": "account",
-    "--time": "time",
-    "-t": "time",
-    "--nodes": "nodes",
-    "-N": "nodes",
-    "--ntasks": "ntasks",
-    "-n": "ntasks",
-    "--cpus-per-task": "cpus_per_task",
-    "-c": "cpus_per_task",
-    "--mem": "mem",
-    "--gpus": "gpus",
-    "-G": "gpus",
-    "--gres": "gres",
-    "--qos": "qos",
-    "-q": "qos",
-    "--constraint": "constraint",
-    "-C": "constraint",
-    "--nodelist": "nodelist",
-    "-w": "nodelist",
-    "--exclude": "exclude",
-    "-x": "exclude",
+    "partition": "p",
+    "account": "A",
+    "time": "t",
+    "nodes": "N",
+    "ntasks": "n",
+    "cpus-per-task": "c",
+    "mem": "",
+    "gpus": "G",
+    "gres": "",
+    "qos": "q",
+    "constraint": "C",
+    "nodelist": "w",
+    "exclude": "x",
 }
+_RESOURCES_SHORT = {letter: name for name, letter in _RESOURCES.items() if letter}
+# Short options of `sbatch` without a value, `u` and `R` in older versions: they may run together, also before one that has a value.
+_FLAGS = frozenset("hHOQRsuvVW")
 OUTPUT_FD, ERROR_FD = 8, 9
 """Where the job's own output and errors go; what the agent says is kept apart. Its start uses 3 for itself."""
+
+
+class _Option(NamedTuple):
+    """One option for `sbatch`: a long name as it was typed, which may be the beginning of one, or a letter."""
+
+    name: str
+    value: str
+    word: str
+    typed: str
+    """The word, with the next one where that is its value."""
+    is_long: bool
+
+    def one_of(self, names: Iterable[str], letters: Mapping[str, str]) -> str:
+        """Which of these it is; empty when it is none. `sbatch` also takes the beginning of a long name."""
+        if not self.is_long:
+            return letters.get(self.name, "")
+        return next((one for one in names if self.name and one.startswith(self.name)), "")
+
+
+def _options(words: Sequence[str]) -> Iterator[_Option]:
+    """The options in these words, also those that run together: `-HW`, `-HN2`."""
+    for index, word in enumerate(words):
+        following = words[index + 1] if index + 1 < len(words) else ""
+        if word.startswith("--"):
+            name, has_value, value = word[2:].partition("=")
+            typed = word if has_value else f"{word} {following}".rstrip()
+            yield _Option(name, value if has_value else following, word, typed, is_long=True)
+        elif word.startswith("-"):
+            yield from _letters(word, following)
+
+
+def _letters(word: str, following: str) -> Iterator[_Option]:
+    for at, letter in enumerate(word[1:], start=2):
+        if letter not in _FLAGS:
+            value = word[at:]
+            typed = word if value else f"{word} {following}".rstrip()
+            yield _Option(letter, value or following, word, typed, is_long=False)
+            return
+        yield _Option(letter, "", word, word, is_long=False)
 
 
 def batch_script(agent: Sequence[str], request: str, log: str, options: Sequence[str] = ()) -> str:
@@ -84,14 +116,8 @@ def sbatch_lines(script: str) -> list[str]:
 
 def job_name_in(lines: Sequence[str]) -> str:
     """What these `#SBATCH` lines call the job; empty when they do not."""
-    for line in reversed(lines):
-        words = _words(line)
-        for index, word in enumerate(words):
-            if word.startswith("--job-name="):
-                return word.partition("=")[2]
-            if word in {"--job-name", "-J"} and index + 1 < len(words):
-                return words[index + 1]
-    return ""
+    named = [one.value for one in _options(words_of(lines)) if one.one_of(["job-name"], {"J": "J"})]
+    return named[-1] if named else ""
 
 
 def unusable_option(words: Sequence[str]) -> tuple[str, str] | None:
@@ -107,27 +133,16 @@ def option_of_ours(words: Sequence[str]) -> tuple[str, str] | None:
 def _first_of(
     words: Sequence[str], reasons: Mapping[str, str], short: Mapping[str, str]
 ) -> tuple[str, str] | None:
-    for word in words:
-        name = _full_name(word, reasons) or short.get(word[:2], "")
-        if name:
-            return word, reasons[name]
-    return None
-
-
-def _full_name(word: str, names: Iterable[str]) -> str:
-    """Which of these long options it is: `sbatch` also takes the beginning of a name."""
-    given = word[2:].partition("=")[0]
-    is_enough = word.startswith("--") and len(given) >= _SHORTEST
-    return next((name for name in names if is_enough and name.startswith(given)), "")
+    found = ((one.word, one.one_of(reasons, short)) for one in _options(words))
+    return next(((word, reasons[name]) for word, name in found if name), None)
 
 
 def holding_option(words: Sequence[str]) -> str:
     """The first option that keeps the job in the queue until somebody releases it; empty when there is none."""
-    for word in words:
-        is_long = len(word) > len("--h") and "--hold".startswith(word)
-        if is_long or word.startswith("-H"):
-            return word
-    return ""
+    found = (
+        one for one in _options(words) if one.one_of(["help", "hold"], {"H": "hold"}) == "hold"
+    )
+    return next((one.word for one in found), "")
 
 
 def is_option(word: str) -> bool:
@@ -144,7 +159,7 @@ def may_get_several_nodes(words: Sequence[str]) -> bool:
 
 def never_again_option(words: Sequence[str]) -> str:
     """The first option that forbids Slurm to put the job back into the queue; empty when there is none."""
-    return next((word for word in words if _full_name(word, ["no-requeue"])), "")
+    return next((one.word for one in _options(words) if one.one_of(["no-requeue"], {})), "")
 
 
 def resources_in(words: Sequence[str]) -> dict[str, str]:
@@ -158,16 +173,9 @@ def resource_words(words: Sequence[str]) -> dict[str, str]:
 
 
 def _resource_options(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for index, word in enumerate(words):
-        name, has_value, value = word.partition("=")
-        key = _RESOURCES.get(name)
-        if key is None and not word.startswith("--") and word[:2] in _RESOURCES:
-            key, has_value, value = _RESOURCES[word[:2]], "=", word[2:]
-        if key is not None and has_value:
-            yield key, value, word
-        elif key is not None:
-            following = words[index + 1] if index + 1 < len(words) else ""
-            yield key, following, f"{word} {following}"
+    for one in _options(words):
+        if name := one.one_of(_RESOURCES, _RESOURCES_SHORT):
+            yield name.replace("-", "_"), one.value, one.typed
 
 
 def words_of(lines: Sequence[str]) -> list[str]:

@@ -12,7 +12,10 @@ from scratchflow.cluster.slurm.batch.script import (
     holding_option,
     interpreter,
     job_name_in,
+    may_get_several_nodes,
+    never_again_option,
     option_of_ours,
+    resource_words,
     resources_in,
     sbatch_lines,
     unusable_option,
@@ -49,6 +52,7 @@ def test_lines_are_read_up_to_the_first_command() -> None:
     assert lines == ["#SBATCH --job-name=mine   # a remark", "#SBATCH -G 2", "#SBATCH --mem 4G"]
     assert job_name_in(lines) == "mine"
     assert job_name_in(["#SBATCH -J other"]) == "other"
+    assert job_name_in(["#SBATCH -Jthis", "#SBATCH -HJother"]) == "other"
     assert job_name_in(["#SBATCH --mem=1"]) == ""
 
 
@@ -69,6 +73,18 @@ def test_the_first_line_names_the_interpreter_as_the_kernel_reads_it() -> None:
         "--mem=1 --array=2",
         "-W",
         "--wait",
+        "-HW",
+        "-vQsOHW",
+        "-HWN2",
+        "-Ha0-3",
+        "-QV",
+        "-sh",
+        "-u",
+        "--wr=x",
+        "--vers",
+        "--te",
+        "--usa",
+        "--he",
     ],
 )
 def test_options_that_no_record_would_know_are_found(line: str) -> None:
@@ -92,7 +108,21 @@ def test_each_of_them_has_its_own_reason(option: str, words: str) -> None:
     assert words in why
 
 
-@pytest.mark.parametrize("option", ["--output=x", "-ox", "-J", "--job=x", "--signal=B:INT", "-D/"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--output=x",
+        "-ox",
+        "-J",
+        "--job=x",
+        "--j=x",
+        "--signal=B:INT",
+        "-D/",
+        "-QJx",
+        "-Hox",
+        "--ou=x",
+    ],
+)
 def test_options_that_ours_overrule_are_found(option: str) -> None:
     assert option_of_ours(["--mem=1", option])
     assert unusable_option([option]) is None
@@ -107,6 +137,14 @@ def test_options_that_ours_overrule_are_found(option: str) -> None:
         "--wait-all-nodes=1",
         "--exclude=n1",
         "--export-file=x",
+        "-CW",
+        "-HNW",
+        "-pHW",
+        "-HAW",
+        "-kW",
+        "-wWaV",
+        "-H -s -O",
+        "--comment=-W",
         "",
     ],
 )
@@ -131,6 +169,15 @@ def test_a_signal_that_comes_before_anybody_listens_ends_nothing(tmp_path: Path)
         ("-N 2-4", {"nodes": "2-4"}),
         ("--export=NONE --licenses=x -J name", {}),
         ("--mem", {"mem": ""}),
+        ("-HN2 -sc4", {"nodes": "2", "cpus_per_task": "4"}),
+        ("-QN 2", {"nodes": "2"}),
+        ("-Ntwo", {"nodes": "two"}),
+        (
+            "--part=a --acco b --cpus-per-t=4 --qo=q",
+            {"partition": "a", "account": "b", "cpus_per_task": "4", "qos": "q"},
+        ),
+        ("--cons=c --nodel=n1 --exclud=n2", {"constraint": "c", "nodelist": "n1", "exclude": "n2"}),
+        ("--gpus-per-node=1 --mem-per-cpu=1 --time-min=1 --ntasks-per-node=2 --nodefile=f", {}),
     ],
 )
 def test_resources_of_a_script_are_known_by_key(line: str, found: dict[str, str]) -> None:
@@ -146,7 +193,38 @@ def test_resources_of_a_script_are_known_by_key(line: str, found: dict[str, str]
         (["--help"], ""),
         (["--hint=x", "--comment=-H"], ""),
         (["--h"], ""),
+        (["-QH"], "-QH"),
+        (["-QHN1"], "-QHN1"),
+        (["-JH"], ""),
     ],
 )
 def test_an_option_that_holds_the_job_is_found(words: list[str], found: str) -> None:
     assert holding_option(words) == found
+
+
+@pytest.mark.parametrize(
+    ("option", "several"),
+    [
+        ("-N1", False),
+        ("-HN1", False),
+        ("-HN2", True),
+        ("-Ntwo", True),
+        ("-QN1-2", True),
+        ("-H", False),
+    ],
+)
+def test_several_nodes_are_found_in_options_that_run_together(option: str, several: bool) -> None:
+    assert may_get_several_nodes([option]) == several
+
+
+def test_the_option_that_sets_a_resource_is_told_as_it_was_typed() -> None:
+    assert resource_words(["-HN2", "-n", "8", "--mem=1"]) == {
+        "nodes": "-HN2",
+        "ntasks": "-n 8",
+        "mem": "--mem=1",
+    }
+
+
+@pytest.mark.parametrize("option", ["--no-requeue", "--no-r"])
+def test_an_option_that_forbids_to_queue_again_is_found(option: str) -> None:
+    assert never_again_option(["--mem=1", option]) == option
