@@ -171,6 +171,7 @@ class DyingTransport(ProcessTransport):
         return done
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_it_is_there_whole_or_not_at_all(home: Path, cache: BundleCache) -> None:
     far = ProcessTransport(bare_environment(home))
     for die_at in range(1, 40):

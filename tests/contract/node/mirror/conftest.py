@@ -21,7 +21,8 @@ from tests.unit.conftest import Desk, make_desk
 LARGE_BYTES = 24 << 20
 
 
-@pytest.fixture(params=list(SERVED))
+# What differs between servers is tried in tests/contract/cluster/rclone, each time.
+@pytest.fixture(params=["sftp", pytest.param("webdav", marks=pytest.mark.slow)])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     """One after the other."""
     one = SERVED[request.param](tmp_path / "server")
