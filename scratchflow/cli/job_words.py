@@ -49,8 +49,21 @@ def listed(found: JobsListed) -> Iterator[str]:
         )
         return
     yield from table(found.jobs, terminal_width())
+    yield from _unsaved(found.jobs)
     if found.left_out:
         yield f"{counted(found.left_out, 'older job')} more with `--all`"
+
+
+def _unsaved(jobs: list[JobShown]) -> Iterator[str]:
+    """Of which something lies on a node alone, or is lost: a state does not tell that."""
+    names = [
+        str(job.number or job.job)
+        for job in jobs
+        if any(task.unsaved_on or task.lost for task in job.tasks)
+    ]
+    if names:
+        whose = f"job{'s' if names[1:] else ''} {', '.join(names)}"
+        yield f"not all that {whose} made is saved; `scratchflow jobs show {names[-1]}` says where it is"
 
 
 def table(jobs: list[JobShown], width: int | None) -> Iterator[str]:

@@ -152,7 +152,9 @@ def _beneath(path: str, context: typer.Context) -> str:
 def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
     """What people read after `submit`."""
     if done.dry_run:
-        yield Whole(printable(f"would run: {' '.join(done.command)}"))
+        import shlex  # not for every submit
+
+        yield Whole(printable(f"would run: {shlex.join(done.command)}"))
         return
     newest = "the workspace as it is now" if done.is_current else "the newest snapshot"
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""

@@ -26,6 +26,9 @@ def why(
     if state == "FAILED" and not is_damaged and has_not_begun(own):
         rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
         return f"the command was not run: {_before_it_began(record, own, said, rerun)}"
+    if state == "FAILED" and is_unlaunched_again(own, said):
+        rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
+        return f"it was queued again, and that run was not begun: {_before_it_began(record, own, said, rerun)}"
     if own is not None and state in {"FAILED", "COMPLETED"} and (words := _own_words(own)):
         return words
     return "" if state in _NOTHING_TO_SAY else _why(record, task, state, own, said)
@@ -79,6 +82,17 @@ def has_not_begun(own: TaskRecord | None) -> bool:
     return own is None or (own.phase == "restoring" and own.code is None)
 
 
+def is_unlaunched_again(own: TaskRecord | None, said: SlurmTask | None) -> bool:
+    """Whether the record is of an earlier run, and Slurm could not start the last one: that wrote nothing."""
+    if own is None or said is None or own.phase == "ended" or own.code is not None:
+        return False
+    return said.reason == _NOT_LAUNCHED or _has_no_output(said)
+
+
+def _has_no_output(said: SlurmTask) -> bool:
+    return said.reason.startswith(f"RaisedSignal:{_NO_OUTPUT}") or said.signal == _NO_OUTPUT
+
+
 _NO_OUTPUT = 53
 """The signal that Slurm names when it cannot open the files that a job prints to."""
 _NOT_LAUNCHED = "JobLaunchFailure"
@@ -90,9 +104,9 @@ def _before_it_began(
 ) -> str:
     again = f"{rerun} runs it again"
     reason = said.reason if said else ""
-    node = (own.node if own else "") or (said.node if said else "")
+    node = (said.node if said else "") or (own.node if own else "")
     away = f", as when the store is away on `{node}`" if node else ""
-    if reason.startswith(f"RaisedSignal:{_NO_OUTPUT}") or (said and said.signal == _NO_OUTPUT):
+    if said and _has_no_output(said):
         return f"Slurm could not open the files that it prints to{away}; {again}"
     if reason == _NOT_LAUNCHED and node:
         return f"Slurm could not launch the job on `{node}` ({reason}){away}; {again}"

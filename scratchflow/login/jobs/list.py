@@ -11,7 +11,7 @@ import msgspec
 
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import name_of, rest_of, why
+from scratchflow.login.jobs.ends import is_unlaunched_again, name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, has_failed, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord, TaskRecord
@@ -171,8 +171,9 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     record, own = looked.record, looked.tasks.get(task)
     said, queued = looked.end(task), looked.queued.get(task)
     state = looked.state(task)
-    # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
-    ran = None if state == "PENDING" else own
+    is_unlaunched = is_unlaunched_again(own, said)
+    # A task that was requeued, and waits or was not launched, has a record of its earlier run, and no node or time of its own.
+    ran = None if state == "PENDING" or is_unlaunched else own
     is_open = queued is not None and not is_end(state)
     past = looked.past(task)
     reason = waits_for(queued.reason, own) if queued is not None and state == "PENDING" else ""
@@ -189,7 +190,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         start=ran.start if ran else said.start if said else None,
         end=None if is_open else (said.end if said else None) or (own.end if own else None),
         code=None if is_open else code,
-        restarts=own.restarts if own else 0,
+        restarts=own.restarts + is_unlaunched if own else 0,
         parameters=record.tasks[task] if task < len(record.tasks) else {},
         collected_files=own.collected_files if own else 0,
         collected_bytes=own.collected_bytes if own else 0,

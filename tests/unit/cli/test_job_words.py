@@ -46,6 +46,24 @@ def test_a_job_is_one_line() -> None:
     assert line.split()[:3] == ["n", "7", "FAILED"]
 
 
+def test_the_list_names_jobs_of_which_something_is_not_saved() -> None:
+    left = msgspec.structs.replace(TASK, state="COMPLETED", unsaved_on=["n1"])
+    jobs = [
+        msgspec.structs.replace(ONE, number=5, tasks=[left]),
+        ONE,
+        msgspec.structs.replace(
+            ONE, number=8, tasks=[TASK, msgspec.structs.replace(TASK, lost=True)]
+        ),
+    ]
+    *_, line = listed(JobsListed(jobs=jobs))
+    assert (
+        line == "not all that jobs 5, 8 made is saved; `scratchflow jobs show 8` says where it is"
+    )
+    *_, line = listed(JobsListed(jobs=jobs[:2]))
+    assert line.startswith("not all that job 5 made is saved; ")
+    assert "saved" not in "".join(listed(JobsListed(jobs=[ONE])))
+
+
 def test_without_jobs_the_next_step_is_told_unless_there_are_some_that_cannot_be_read() -> None:
     assert list(listed(JobsListed(jobs=[]))) == ["no jobs; `scratchflow submit -- CMD` submits one"]
     assert list(listed(JobsListed(jobs=[], damaged=["x"]))) == [

@@ -157,6 +157,21 @@ def test_a_job_that_slurm_could_not_launch_is_not_sent_for_other_resources() -> 
     assert "other resources" not in words
 
 
+def test_of_a_run_that_slurm_could_not_launch_after_another_nobody_says_that_it_wrote_no_word() -> (
+    None
+):
+    own = msgspec.structs.replace(OWN, phase="running", code=None, node="n1")
+    for told in (
+        said("FAILED", reason="JobLaunchFailure", node="n2"),
+        said("FAILED", signal=53, node="n2"),
+    ):
+        words = why(RECORD, 0, "FAILED", own, told)
+        assert words.startswith("it was queued again, and that run was not begun: Slurm could not ")
+        assert (
+            "as when the store is away on `n2`; `scratchflow jobs rerun 41` runs it again" in words
+        )
+
+
 def test_of_one_whose_record_cannot_be_read_nobody_says_that_it_was_not_run() -> None:
     words = why(RECORD, 0, "FAILED", None, said("FAILED", code=3), is_damaged=True)
     assert words == "exit code 3; `scratchflow logs 41` shows what it printed"

@@ -321,3 +321,17 @@ def test_one_that_has_not_ended_is_open(cluster: Cluster) -> None:
     assert (job.condition, job.is_open, job.is_array) == ("waiting", True, False)
     assert job.handle == job.tasks[0].handle
     assert (job.states, job.failed_tasks, job.tasks[0].is_open) == ("PENDING", 0, True)
+
+
+def test_a_run_that_slurm_could_not_launch_has_no_time_of_the_one_before(cluster: Cluster) -> None:
+    job = run(cluster, "a", "FAILED")
+    own = TaskRecord(
+        task=0, job_id=1, node="n1", phase="running", start="2026-11-15T09:30:00Z", restarts=0
+    )
+    write_task(cluster.desk.place, job, own)
+    (slurms,) = cluster.fake.jobs.values()
+    slurms.reason = "JobLaunchFailure"
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert "that run was not begun" in task.why
+    assert task.start != own.start
+    assert task.restarts == 1
