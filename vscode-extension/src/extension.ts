@@ -16,9 +16,9 @@ import { UnderWay } from './flows/underWay';
 import { installedCli } from './cli/install';
 import { isOnPath, locate } from './cli/locate';
 import { CLI_VERSION } from './cli/protocol';
-import { globalArgs, text } from './settings';
+import { globalArgs, profileOf, text } from './settings';
 import { SnapshotFiles } from './cli/snapshotFiles';
-import { linkDirectory, offerInTerminals } from './cli/terminalPath';
+import { linkDirectory, offerInTerminals } from './cli/terminals';
 import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
@@ -79,7 +79,7 @@ function beginAnew(watch: Watch, screen: Screen, offer: () => void): void {
   offer();
 }
 
-/** Terminals of a window on another machine are there, and the program is here: they get nothing. */
+/** Terminals of a window on another machine are there, and program and profiles are here: they get nothing. */
 async function offerProgram(
   context: vscode.ExtensionContext,
   editor: VsCodeEditor,
@@ -90,6 +90,7 @@ async function offerProgram(
   await offerInTerminals(context.environmentVariableCollection, storage, {
     locate: () => locate(places),
     isOnPath: () => isOnPath(places),
+    profile: () => profileOf((key) => editor.setting(key), editor.recallHere(OF_WINDOW)),
   });
 }
 

@@ -7,9 +7,14 @@ export type Read = (key: string) => unknown;
 
 const SLURM = ['partition', 'account', 'time', 'cpus_per_task', 'mem', 'gpus', 'qos', 'constraint'];
 
-/** What every command gets; a window's own profile goes before the setting. */
+/** The profile of a window: its own goes before the setting; empty for the default one of the configuration. */
+export function profileOf(read: Read, ofWindow?: unknown): string {
+  return text(ofWindow) || text(read('profile'));
+}
+
+/** What every command gets. */
 export function globalArgs(read: Read, ofWindow?: unknown): string[] {
-  const profile = text(ofWindow) || text(read('profile'));
+  const profile = profileOf(read, ofWindow);
   return profile === '' ? [] : ['--profile', profile];
 }
 
