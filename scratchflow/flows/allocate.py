@@ -43,6 +43,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         warm=held.warm,
         newest=held.newest,
         command=held.command,
+        instead=held.instead,
         dry_run=request.dry_run,
         nodes=[held.node, *(one.node for one in held.others)] if held.node else [],
     )

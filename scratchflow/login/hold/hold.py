@@ -244,12 +244,12 @@ def _foretold(ask: Ask, held: list[RunningAllocation], open_jobs: Sequence[Alloc
     now = _meant(ask.login, held)
     if now is not None:
         return _shown(now, "")
-    if open_jobs:
-        waiting = open_jobs[-1]
-        found = _shown(None, "")
-        return msgspec.structs.replace(found, job_id=waiting.job_id, reused=True)
     node = ask.node() or (ask.warm_choice() if ask.asked.warm else "")
-    return _shown(None, shlex.join(ask.request(node).argv()))
+    command = shlex.join(ask.request(node).argv())
+    if open_jobs:
+        found, waiting = _shown(None, ""), open_jobs[-1].job_id
+        return msgspec.structs.replace(found, job_id=waiting, reused=True, instead=command)
+    return _shown(None, command)
 
 
 def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:

@@ -77,6 +77,8 @@ class NodeHeld(Result, frozen=True):
     host_keys: list[str]
     session: str | None
     command: str = ""
+    instead: str = ""
+    """With `dry_run`, while a request waits: what would be run if that one were withdrawn."""
     dry_run: bool = False
     others: list[OtherNode] = []
     """The further nodes of the same job."""
@@ -98,6 +100,8 @@ class Allocated(Result, frozen=True):
     reused: bool
     warm: str | None
     command: str = ""
+    instead: str = ""
+    """With `dry_run`, while a request waits: what would be run if that one were withdrawn."""
     dry_run: bool = False
     nodes: list[str] = []
     """All nodes of the job; `node` is the first, the alias with `-2` leads to the second."""

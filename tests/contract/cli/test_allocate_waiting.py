@@ -127,6 +127,11 @@ def test_ctrl_c_leaves_a_request_of_an_earlier_run_in_the_queue_and_says_so(logi
         foretold = login.run(verb, "--dry-run").stdout
         assert "job 4 is in the queue already: would wait for it" in foretold
         assert "salloc" not in foretold
+    events = login.run("allocate", "--dry-run", "--time", "30m", "--json").stdout.splitlines()
+    data = json.loads(events[-1])["data"]
+    assert (data["reused"], data["job_id"], data["command"]) == (True, 4, "")
+    assert data["instead"].startswith("salloc ")
+    assert "--time=00:30:00" in data["instead"]
     for verb in ("allocate", "up"):
         said = interrupted(login.begin(verb, "--time", "30m"), "is not sent")
         assert "`--time 30m` is not sent to Slurm: job 4 is in the queue already" in said

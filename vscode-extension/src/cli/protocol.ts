@@ -184,6 +184,7 @@ export interface Allocated {
   reused: boolean;
   warm: string | null;
   command?: string;
+  instead?: string;
   dry_run?: boolean;
   nodes?: Array<string>;
   newest?: string;
@@ -993,6 +994,7 @@ export interface NodeHeld {
   host_keys: Array<string>;
   session: string | null;
   command?: string;
+  instead?: string;
   dry_run?: boolean;
   others?: Array<OtherNode>;
   newest?: string;

@@ -1,9 +1,11 @@
 // Allocate Compute Node: ask which, wait with the queue's reason, then offer what comes next.
 
 import type { Choice } from '../editor';
+import { CliError, problemOf } from '../cli/problem';
 import type { Allocated, NodeRow, NodesShown } from '../cli/protocol';
 import { slurmArgs, slurmText } from '../settings';
 import { freeText } from '../format/nodeText';
+import { sentence } from '../format/problemText';
 import { plain } from '../format/words';
 import { held } from '../state/state';
 import { openWorkspace } from './open';
@@ -11,7 +13,7 @@ import { workspaceOffer } from './bring';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
 import { getReady, KEEP_WAITING } from './ready';
-import { chooseInstead, takeBack, waitingJob } from './queue';
+import { chooseInstead, requestName, takeBack, waitingJob } from './queue';
 import { agree, fillIn } from './request';
 
 const ANY = '';
@@ -30,8 +32,8 @@ export async function allocate(context: Context): Promise<void> {
   // A picture that nobody keeps up to date is none: then the list of nodes says what is held.
   if (mine && picture.link.is === 'watching') return offerHeld(context, mine);
   const waiting = waitingJob(picture);
-  const ask = () => choose(context);
-  const got = waiting === undefined ? await ask() : await insteadOf(context, waiting, ask);
+  const ask = (replaced: Replaced) => choose(context, replaced);
+  const got = waiting === undefined ? await ask(undefined) : await insteadOf(context, waiting, ask);
   if (got !== undefined) await offerNext(context, got);
 }
 
@@ -55,8 +57,11 @@ function instead(why: string): Choice<string>[] {
   ];
 }
 
+/** The waiting request that a new one takes the place of: null while it has no number, nothing when none waits. */
+type Replaced = number | null | undefined;
+
 /** Asks for a node, as last time, or for what is chosen step by step; nothing when a question was dismissed. */
-async function choose(context: Context): Promise<Allocated | undefined> {
+async function choose(context: Context, replaced: Replaced): Promise<Allocated | undefined> {
   let shown: NodesShown = { nodes: [] };
   const nodes = async () => (shown = await context.nodes());
   const chosen = await chooseNode({ ...context, nodes }, 'Allocate Compute Node', ways);
@@ -66,37 +71,59 @@ async function choose(context: Context): Promise<Allocated | undefined> {
     await context.editor.execute(chosen);
     return undefined;
   }
-  if (chosen === LAST) return requestAgreed(context, ['--last']);
+  if (chosen === LAST) return requestAgreed(context, ['--last'], replaced);
   if (chosen !== CHOOSE)
-    return request(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings]);
+    return send(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings], replaced);
   let got: Allocated | undefined;
   await fillIn(context, shown, async (flags) => {
-    got = await requestAgreed(context, [...flags, ...settings]);
+    got = await requestAgreed(context, [...flags, ...settings], replaced);
   });
   return got;
 }
 
 /** Shown in Slurm's words first, as the CLI would send it. */
-async function requestAgreed(context: Context, args: string[]): Promise<Allocated | undefined> {
+async function requestAgreed(
+  context: Context,
+  args: string[],
+  replaced: Replaced,
+): Promise<Allocated | undefined> {
   // Asked before anything is shown: why a request is refused is told like any other error.
   const { data } = await context.cli.run('allocate', { args: [...args, '--dry-run'] });
-  const { reused, node, job_id: job, command = '' } = data;
-  if (reused && node === '') return insteadOf(context, job, () => requestAgreed(context, args));
+  const { reused, node, job_id: job, command = '', instead: anew = '' } = data;
+  const waits = reused && node === '';
+  if (waits && replaced === undefined)
+    return insteadOf(context, job, (one) => requestAgreed(context, args, one));
   // A node that is held already is used again: nothing is sent.
-  return reused || (await agree(context, command)) ? request(context, args) : undefined;
+  if (reused && !waits) return request(context, args);
+  const isAgreed = await (waits ? agree(context, anew, requestName(job)) : agree(context, command));
+  return isAgreed ? send(context, args, replaced) : undefined;
 }
 
-/** A request waits already: waits for that one, or withdraws it and asks anew. */
+/** A request waits already: waits for that one, or lets `ask` send another in its place. */
 async function insteadOf(
   context: Context,
   job: number | null,
-  ask: () => Promise<Allocated | undefined>,
+  ask: (replaced: Replaced) => Promise<Allocated | undefined>,
 ): Promise<Allocated | undefined> {
   const chosen = await chooseInstead(context, job);
   if (chosen === undefined) return undefined;
-  if (chosen === 'wait') return request(context, []);
-  await takeBack(context);
-  return ask();
+  return chosen === 'wait' ? request(context, []) : ask(job);
+}
+
+/** Withdraws what the request takes the place of, now that it is about to be sent, and not before. */
+async function send(
+  context: Context,
+  args: readonly string[],
+  replaced: Replaced,
+): Promise<Allocated> {
+  if (replaced === undefined || !(await takeBack(context))) return request(context, args);
+  try {
+    return await request(context, args);
+  } catch (error) {
+    const problem = problemOf(error);
+    const withdrawn = `${requestName(replaced)}, which waited before, is withdrawn.`;
+    throw new CliError({ ...problem, message: `${sentence(problem.message)} ${withdrawn}` });
+  }
 }
 
 /** Nodes and what else can be asked for, with the request in Slurm's words beside it; with a node, what it is for. */

@@ -32,16 +32,25 @@ export async function chooseInstead(
   { editor, store }: Context,
   jobId: number | null,
 ): Promise<Instead | undefined> {
-  const name = jobId === null ? 'A request' : `Job ${jobId}`;
   const { request, status } = store.picture;
   const seen = request ?? status?.allocation;
   const line = stateText(seen && seen.state !== 'asking' ? seen : { state: 'pending' }, Date.now());
   const choices: Choice<Instead>[] = [
     { label: 'Wait for It', value: 'wait', detail: 'No other request is sent' },
-    { label: 'Withdraw It and Ask Anew', value: 'anew', detail: 'It loses its place in the queue' },
+    {
+      label: 'Withdraw It and Ask Anew',
+      value: 'anew',
+      detail: 'It keeps its place in the queue until the new request is sent',
+    },
   ];
-  const options = { title: `${name} waits already`, placeholder: capital(line), stays: true };
+  const title = `${requestName(jobId)} waits already`;
+  const options = { title, placeholder: capital(line), stays: true };
   return (await editor.pick(Promise.resolve(choices), options)) as Instead | undefined;
+}
+
+/** A request as the beginning of a sentence. */
+export function requestName(jobId: number | null): string {
+  return jobId === null ? 'A request' : `Job ${jobId}`;
 }
 
 /** The job that waits, as far as this window knows; null while it has no number yet. */

@@ -97,9 +97,12 @@ function firstAs(answer: string | undefined, choices: Choice<string>[]): Choice<
   return [{ ...first, detail: 'your last answer' }, ...choices.filter((one) => one !== same)];
 }
 
-/** Whether the request may go out, shown as the line that goes to Slurm. */
-export function agree({ editor }: Context, command: string): Promise<boolean> {
-  return editor.confirm('Send this request?', plain(command), 'Send');
+/** Whether the request may go out, shown as the line that goes to Slurm; `replaced` is one that is withdrawn for it. */
+export function agree({ editor }: Context, command: string, replaced = ''): Promise<boolean> {
+  const line = plain(command);
+  if (replaced === '') return editor.confirm('Send this request?', line, 'Send');
+  const detail = `${line}\n\n${replaced} is withdrawn first, and loses its place in the queue.`;
+  return editor.confirm('Send this request instead?', detail, 'Withdraw and Send');
 }
 
 /** `partition` is the one that was chosen; empty for that of the profile. */

@@ -8,7 +8,7 @@ export function problemText({ message, hint }: Problem): string {
   return hint === '' ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   const shown = capital(plain(text));
   return /[.!?…]$/.test(shown) ? shown : `${shown}.`;
 }

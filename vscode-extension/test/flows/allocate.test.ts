@@ -4,7 +4,7 @@ import { guarded } from '../../src/flows/context';
 import { phaseOf } from '../../src/state/state';
 import { answering, failure, playing, summary, type Play } from '../fakeCli';
 import { node } from '../nodes';
-import { NO_NODE, PENDING } from '../pictures';
+import { NO_NODE } from '../pictures';
 import { lab } from './lab';
 
 const GOT = {
@@ -239,62 +239,6 @@ describe('the request form', () => {
       await allocate(context);
       expect(argvs().filter((argv) => argv.includes('keep-waiting'))).toEqual([]);
     }
-  });
-});
-
-describe('while a request waits', () => {
-  const play: Play = { ...PLAY, clear: answering({ released: true }) };
-  const QUESTION = 'Job 8 waits already';
-
-  test('says so with its line before anything is asked, and sends no other', async () => {
-    const { context, editor, argvs } = lab(play, { [QUESTION]: 'Wait for It' }, PENDING);
-    await allocate(context);
-    expect(editor.seen[0]).toBe(`pick: ${QUESTION}`);
-    expect(editor.placeholder).toBe('Waiting in the queue · Priority');
-    expect(argvs()).toEqual(['config show', 'allocate --keep-waiting']);
-  });
-
-  test('withdraws it first when something else is wanted', async () => {
-    const answers = { ...ANY, [QUESTION]: 'Withdraw It and Ask Anew' };
-    const { context, argvs } = lab(play, answers, PENDING);
-    await allocate(context);
-    expect(argvs().slice(1)).toEqual(['clear --pending', 'nodes', 'allocate --keep-waiting']);
-  });
-
-  test('dismissed, leaves everything as it is', async () => {
-    const { context, argvs } = lab(play, ANY, PENDING);
-    await allocate(context);
-    expect(argvs()).toEqual(['config show']);
-  });
-
-  test('is asked, too, when only the CLI knows of it yet', async () => {
-    const found = answering({ ...GOT, node: '', reused: true, command: '', job_id: 8 });
-    const answers = { 'Allocate Compute Node': 'As last time', [QUESTION]: undefined };
-    const nodes = answering({ nodes: [], last: '--gpus=2' });
-    const { context, editor, argvs } = lab({ ...play, nodes, allocate: found }, answers, NO_NODE);
-    await allocate(context);
-    expect(editor.seen.at(-1)).toBe(`pick: ${QUESTION}`);
-    expect(argvs().at(-1)).toBe('allocate --last --dry-run');
-  });
-
-  test('cancelled, says in the CLI’s words what became of it, and offers to withdraw it', async () => {
-    const message =
-      'Cancelled. Job 8 stays in the queue; `scratchflow clear --pending` withdraws it.';
-    const line = { type: 'error', code: 'signal.ended', message, hint: '', exit_code: 130 };
-    const hang = {
-      steps: [{ hello: true }, state('pending', 'Priority'), { hang: true }],
-      onSigint: [{ line }, { exit: 130 }],
-    };
-    const answers = { [QUESTION]: 'Wait for It', 'Cancelled. Job 8': 'Withdraw Request' };
-    const { context, editor, store } = lab({ ...play, allocate: hang }, answers, PENDING);
-    store.onChange(({ request }) => {
-      if (request?.state === 'pending') editor.abort.abort();
-    });
-    await guarded(context, allocate)();
-    expect(editor.seen.slice(-2)).toEqual([
-      `info: ${message} | Withdraw Request`,
-      'command: scratchflow.withdraw',
-    ]);
   });
 });
 
