@@ -78,10 +78,14 @@ export function handlers(
 }
 
 /** What brings a view of the side bar to the front. */
-function viewHandlers({ editor }: Context): Record<string, Handler> {
+function viewHandlers({ editor, refreshJobs }: Context): Record<string, Handler> {
   return {
     clusters: () => editor.execute('scratchflow.clustersView.focus'),
-    jobs: () => editor.execute('scratchflow.jobsView.focus'),
+    jobs: () => {
+      // Whoever asks for them wants to see them as they are now.
+      refreshJobs();
+      return editor.execute('scratchflow.jobsView.focus');
+    },
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
   };
 }

@@ -80,11 +80,22 @@ async function rerun(context: Context, ref: JobRef, args: readonly string[]): Pr
   if ((await editor.inform(message, FOLLOW)) === FOLLOW) await followLog(context, again);
 }
 
-/** Which jobs it ends, the CLI says. */
+/** Whether they are ended or it is told why not: the CLI knows more of them by then than the view Jobs shows. */
 export async function cancelJobs(context: Context, given: readonly JobRef[]): Promise<void> {
   const refs = given.length > 0 ? given : await chooseOpen(context);
   if (refs.length === 0) return;
-  const wanted = refs.map((ref) => ref.wanted);
+  try {
+    await cancel(
+      context,
+      refs.map((ref) => ref.wanted),
+    );
+  } finally {
+    context.refreshJobs();
+  }
+}
+
+/** Which jobs it ends, the CLI says. */
+async function cancel(context: Context, wanted: readonly string[]): Promise<void> {
   const tried = await runWithProgress(context, 'cancel', {
     title: 'Looking at what would end',
     args: [...wanted, '--dry-run'],
@@ -99,7 +110,6 @@ export async function cancelJobs(context: Context, given: readonly JobRef[]): Pr
   if (!(await context.editor.confirm(question, detail, button))) return;
   const title = `Ending ${what} ${list.join(', ')}`;
   await runWithProgress(context, 'cancel', { title, args: [...wanted, '--yes'] });
-  context.refreshJobs();
 }
 
 async function chooseOpen(context: Context): Promise<JobRef[]> {

@@ -112,7 +112,7 @@ test('Rerun Failed Tasks of the palette offers only jobs with such tasks', async
 test('Cancel names what the CLI would end, and asks', async () => {
   const no = lab(PLAY);
   await jobs.cancelJobs(no.context, [SWEEP]);
-  expect(no.editor.seen.at(-1)).toBe('confirm: End job 41 (sweep)?');
+  expect(no.editor.seen).toContain('confirm: End job 41 (sweep)?');
   expect(no.editor.details).toEqual(['What it made so far is still collected.']);
   expect(no.argvs()).toEqual(['cancel id-41 --dry-run']);
   const yes = lab(PLAY, { 'End job 41 (sweep)?': true });
@@ -129,12 +129,13 @@ test('Cancel of the palette offers only what is open', async () => {
   ]);
 });
 
-test('a job that has ended meanwhile is told, and nothing is asked', async () => {
+test('a job that has ended meanwhile is told, nothing is asked, and the view is asked for again', async () => {
   const { context, editor } = lab({
     cancel: { steps: [{ hello: true }, failure('job.not_ready', 'job 41 has ended already')] },
   });
   await expect(jobs.cancelJobs(context, [SWEEP])).rejects.toThrow('has ended already');
   expect(editor.seen.filter((line) => line.startsWith('confirm'))).toEqual([]);
+  expect(editor.seen.at(-1)).toBe('refresh jobs');
 });
 
 test('Debug This Task makes the copy, then opens its shell in a terminal', async () => {
