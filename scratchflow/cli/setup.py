@@ -62,7 +62,7 @@ def setup(
         bool, typer.Option("--list-sites", help="List the sites, and what persists where on each.")
     ] = False,
     list_hosts: Annotated[
-        bool, typer.Option("--list-hosts", help="List the hosts of your ssh config.")
+        bool, typer.Option("--list-hosts", help="List your ssh config's hosts; or find LOGIN.")
     ] = False,
     default: Annotated[
         bool, typer.Option("--default", help="Make this the profile that is used without `-p`.")
@@ -106,7 +106,7 @@ def setup(
     if list_hosts:
         from scratchflow.flows.setup.which import list_hosts as hosts
 
-        return Call("setup --list-hosts", lambda _: hosts(), _hosts)
+        return Call("setup --list-hosts", lambda _: hosts(login), _hosts)
     if remove:
         return _remove(context, login, dry_run, all_profiles, yes=yes)
     values = {

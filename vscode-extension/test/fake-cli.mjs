@@ -10,7 +10,8 @@ const beside = dirname(process.argv[1]);
 const recordings = join(dirname(realpathSync(fileURLToPath(import.meta.url))), 'recordings');
 const words = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const play = JSON.parse(readFileSync(join(beside, 'play.json'), 'utf8'));
-const op = [words.slice(0, 2).join(' '), words[0] ?? ''].find((name) => name in play) ?? '';
+const names = [process.argv.slice(2, 4), words.slice(0, 2), words.slice(0, 1)];
+const op = names.map((name) => name.join(' ')).find((name) => name in play) ?? '';
 const note = (what) =>
     appendFileSync(
         join(beside, 'calls.jsonl'),

@@ -11,6 +11,8 @@ export class FakeEditor implements Editor {
   readonly seen: string[] = [];
   /** What stood beneath each question to confirm. */
   readonly details: string[] = [];
+  /** What stood in each box to type into. */
+  readonly values: (string | undefined)[] = [];
   readonly settings = new Map<string, unknown>();
   readonly memory = new Map<string, unknown>();
   readonly abort = new AbortController();
@@ -65,8 +67,9 @@ export class FakeEditor implements Editor {
     return offered.find(({ label }) => label === answer)?.value ?? (answer as string | undefined);
   }
 
-  ask({ title, check }: Question): Promise<string | undefined> {
+  ask({ title, check, value }: Question): Promise<string | undefined> {
     this.seen.push(`ask: ${title}`);
+    this.values.push(value);
     const answer = this.answer(title);
     if (typeof answer !== 'string') return Promise.resolve(undefined);
     const wrong = check?.(answer);

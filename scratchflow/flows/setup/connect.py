@@ -14,7 +14,7 @@ from scratchflow.model.text import closest
 from scratchflow.reach.login import reach_login
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
-from scratchflow.ssh.config.resolve import resolve
+from scratchflow.ssh.config.resolve import ResolvedHost, leads_nowhere, resolve
 from scratchflow.ssh.transport.base import LOGIN_COMMAND, Transport
 
 
@@ -43,7 +43,7 @@ def connected(
                 emit(Checked(name="login", ok=False, detail=str(error)))
                 help_with_keys(settings, error, asker)
             except HostNotFound:
-                raise _not_found(settings) from None
+                raise _not_found(login, SshPaths.of(settings.profile.ssh_config)) from None
         emit(Checked(name="login", ok=True, detail=_described(settings)))
         if login != "local" and (asker.can_ask or offer_key):
             offer_key_login(settings, environment, transport, emit, asker, wanted=offer_key)
@@ -54,15 +54,23 @@ def _described(settings: Settings) -> str:
     login = settings.profile.login
     if login == "local":
         return "this machine is the login host"
-    places = SshPaths.of(settings.profile.ssh_config)
-    way = resolve(login, config=places.config if places.config.exists() else None)
+    way = _way(login, SshPaths.of(settings.profile.ssh_config))
     return f"connected to `{login}` as {way.user}"
 
 
-def _not_found(settings: Settings) -> HostNotFound:
+def _way(login: str, places: SshPaths) -> ResolvedHost:
+    return resolve(login, config=places.config if places.config.exists() else None)
+
+
+def require_found(login: str, places: SshPaths) -> None:
+    """Raises HostNotFound when the name leads nowhere; nobody is logged in for that."""
+    if login != "local" and leads_nowhere(_way(login, places)):
+        raise _not_found(login, places)
+
+
+def _not_found(login: str, places: SshPaths) -> HostNotFound:
     """The same with the hosts that there are: a mistyped name is the usual reason."""
-    login = settings.profile.login
-    hosts = hosts_in_config(SshPaths.of(settings.profile.ssh_config))
+    hosts = hosts_in_config(places)
     guess = closest(login.rpartition("@")[2], hosts)
     suggestion = f"; did you mean `{guess}`?" if guess else ""
     known = f"hosts in your ssh config: {', '.join(hosts[:8])}" if hosts else ""

@@ -41,9 +41,7 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     if name == LOCAL and LOCAL not in known.clusters():
         raise NameOfThisMachine(name=name, login=options.login or "LOGIN")
     login = options.login or _login_of(known, name, caller, asker)
-    if not re.fullmatch(LOGIN_PATTERN, login):
-        problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
-        raise UsageInvalid(problem=problem, command="scratchflow setup")
+    _require_host(login)
     if not options.login and not name:
         name = (known.at(login) or [""])[0]
     from scratchflow.flows.setup.setup import set_up
@@ -52,9 +50,24 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
 
 
-def list_hosts() -> HostsListed:
-    """What a login host can be chosen from; any other one can be typed."""
-    return HostsListed(hosts=_hosts())
+def list_hosts(login: str = "") -> HostsListed:
+    """What a login host can be chosen from; any other one can be typed.
+
+    With a name that one alone; HostNotFound when it leads nowhere.
+    """
+    if not login:
+        return HostsListed(hosts=_hosts())
+    from scratchflow.flows.setup.connect import require_found
+
+    _require_host(login)
+    require_found(login, SshPaths.of(Profile().ssh_config))
+    return HostsListed(hosts=[login])
+
+
+def _require_host(login: str) -> None:
+    if not re.fullmatch(LOGIN_PATTERN, login):
+        problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
+        raise UsageInvalid(problem=problem, command="scratchflow setup")
 
 
 def ready_to_work(

@@ -130,7 +130,7 @@ class SitesListed(Result, frozen=True):
 
 
 class HostsListed(Result, frozen=True):
-    """`setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts."""
+    """`setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts; with LOGIN that one alone."""
 
     hosts: list[str]
 

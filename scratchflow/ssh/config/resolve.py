@@ -7,6 +7,7 @@ named, or that their own config leads through, are ever asked about.
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,17 @@ def resolve_chain(host: str, *, config: Path | None = None) -> tuple[ResolvedHos
             )
         chain.insert(0, _hop(jump, host, config))
     return tuple(chain)
+
+
+def leads_nowhere(host: ResolvedHost) -> bool:
+    """Whether no address is known for its name. Of a host behind another one, only that one could tell."""
+    if host.proxy_jump or host.proxy_command:
+        return False
+    try:
+        socket.getaddrinfo(host.hostname, host.port)
+    except (socket.gaierror, UnicodeError):  # the latter: a part of the name is empty or too long
+        return True
+    return False
 
 
 def _hop(jump: str, host: str, config: Path | None) -> ResolvedHost:

@@ -694,7 +694,7 @@ export interface HoppedTo {
   dry_run?: boolean;
 }
 
-/** `setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts. */
+/** `setup --list-hosts`: the hosts that the ssh config names, for a choice of login hosts; with LOGIN that one alone. */
 export interface HostsListed {
   hosts: Array<string>;
 }

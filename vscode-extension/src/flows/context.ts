@@ -11,7 +11,7 @@ import { plain } from '../format/words';
 import { inSettings, settingOf } from '../settings';
 import type { Store } from '../state/state';
 import { RESTORE, workspaceOffer } from './bring';
-import { INSTALL, LOG, ofProfile, OPEN_SETTING } from './ofProfile';
+import { IN_ANY_PROFILE, INSTALL, LOG, ofProfile, OPEN_SETTING } from './ofProfile';
 import { noted } from './underWay';
 
 export interface Context {
@@ -95,22 +95,39 @@ export const OPEN_SETTINGS = 'workbench.action.openSettings';
 
 type Again = () => Promise<void>;
 
+/** What a flow can do about a problem itself, under a button of that name. */
+export interface WayOut {
+  readonly label: string;
+  readonly take: () => Promise<void>;
+}
+
 /** Message and hint, with a button for what the hint says and one for the log. `again` is what was interrupted. */
 export async function tellProblem(
   context: Context,
   problem: Problem,
   again?: Again,
+  wayOut?: WayOut,
 ): Promise<void> {
-  const { editor } = context;
   if (problem.code === 'cli.cancelled') return tellCancelled(context, problem, again);
   const action = fitting(context, problemAction(problem));
-  const setting = settingOf(problem);
-  const buttons = [firstButton(problem, action?.label), LOG].filter((one) => one !== undefined);
-  const pressed = await editor.fail(problemText(inSettings(problem)), ...buttons);
-  if (pressed === LOG) editor.showLog();
-  else if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
-  else if (pressed === INSTALL) await editor.execute('scratchflow.install');
-  else if (pressed !== undefined && action) await act(context, action, again);
+  const first = firstButton(problem, action?.label);
+  const buttons = [wayOut?.label, first, LOG].filter((one) => one !== undefined);
+  const pressed = await context.editor.fail(problemText(inSettings(problem)), ...buttons);
+  if (pressed === undefined) return;
+  if (pressed === wayOut?.label) await wayOut.take();
+  else if (IN_ANY_PROFILE.has(pressed)) await openPlace(context, pressed, settingOf(problem));
+  else if (action) await act(context, action, again);
+}
+
+/** What the buttons do that have nothing to do with a profile. */
+async function openPlace(
+  { editor }: Context,
+  button: string,
+  setting: string | undefined,
+): Promise<void> {
+  if (button === LOG) editor.showLog();
+  else if (button === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
+  else await editor.execute('scratchflow.install');
 }
 
 /** A hint that names both ways to a workspace begins with the snapshot: where there is none, that would fail. */

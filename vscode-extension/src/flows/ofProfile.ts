@@ -10,7 +10,7 @@ export const LOG = 'Show Log';
 export const INSTALL = 'Install scratchflow';
 export const OPEN_SETTING = 'Open Setting';
 /** These do the same in every profile. */
-const IN_ANY_PROFILE = new Set([LOG, INSTALL, OPEN_SETTING]);
+export const IN_ANY_PROFILE = new Set([LOG, INSTALL, OPEN_SETTING]);
 
 interface Profile {
   /** What this window has of its own; empty when it has what all windows have. */

@@ -3,7 +3,7 @@
 import { needsLogin, problemOf } from '../cli/problem';
 import type { ClusterSetUp } from '../cli/protocol';
 import { plain } from '../format/words';
-import { runWithProgress, type Context } from './context';
+import { runWithProgress, tellProblem, type Context } from './context';
 
 interface Answers {
   readonly login: string;
@@ -11,9 +11,41 @@ interface Answers {
   readonly partition: string;
 }
 
-export async function setup(context: Context): Promise<void> {
-  const answers = await askAll(context);
-  if (!answers || !(await confirmChanges(context, answers))) return;
+export function setup(context: Context): Promise<void> {
+  return setUp(context, { login: '', store: '', partition: '' });
+}
+
+/** `before` are answers that were given already: they are asked for once more, and can be taken with Enter. */
+async function setUp(context: Context, before: Answers): Promise<void> {
+  const login = await askLogin(context);
+  if (login === undefined) return;
+  let known = { ...before, login };
+  try {
+    await findHost(context, login);
+    const answers = await askMore(context, known);
+    if (!answers) return;
+    known = answers;
+    await agreeAndSetUp(context, answers);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (!ABOUT_HOST.test(problem.code)) throw error;
+    const take = () => setUp(context, known);
+    await tellProblem(context, problem, take, { label: ANOTHER_HOST, take });
+  }
+}
+
+const ANOTHER_HOST = 'Choose Another Host';
+/** The families of errors that another host, or the same one at another time, does not have. */
+const ABOUT_HOST = /^(connection|host_key)\./;
+
+/** A name that leads nowhere is told before anything else is asked. */
+async function findHost(context: Context, login: string): Promise<void> {
+  const title = `Looking for ${plain(login)}`;
+  await runWithProgress(context, 'setup --list-hosts', { title, args: [login] });
+}
+
+async function agreeAndSetUp(context: Context, answers: Answers): Promise<void> {
+  if (!(await confirmChanges(context, answers))) return;
   const { data } = await runWithProgress(context, 'setup', {
     title: `Setting up ${plain(answers.login)}`,
     args: [...argumentsOf(answers), '--yes'],
@@ -22,36 +54,36 @@ export async function setup(context: Context): Promise<void> {
   await tellChecks(context, data);
 }
 
-async function askAll(context: Context): Promise<Answers | undefined> {
-  const { editor } = context;
-  const title = 'Set Up Cluster';
-  const login = await askLogin(context, `${title} (1 of 3): login host`);
-  if (login === undefined) return undefined;
+const TITLE = 'Set Up Cluster';
+
+async function askMore({ editor }: Context, before: Answers): Promise<Answers | undefined> {
   const store = await editor.ask({
-    title: `${title} (2 of 3): store`,
+    title: `${TITLE} (2 of 3): store`,
     prompt:
       'Where backups go: a directory on the cluster’s shared storage. Empty: what is found there',
     placeholder: '/fsx/users/$USER/scratchflow',
+    value: before.store,
     check: (answer) =>
       /^([/~$]|$)/.test(answer) ? undefined : 'A path that starts with /, ~ or $',
   });
   if (store === undefined) return undefined;
   const partition = await editor.ask({
-    title: `${title} (3 of 3): partition`,
+    title: `${TITLE} (3 of 3): partition`,
     prompt: 'Slurm’s partition to ask for; empty takes the cluster’s default',
+    value: before.partition,
   });
-  return partition === undefined ? undefined : { login, store, partition };
+  return partition === undefined ? undefined : { login: before.login, store, partition };
 }
 
 /** One of the hosts that ssh knows, or any other. */
-async function askLogin({ cli, editor }: Context, title: string): Promise<string | undefined> {
+async function askLogin({ cli, editor }: Context): Promise<string | undefined> {
   const hosts = cli
     .run('setup --list-hosts')
     .then(({ data }) => data.hosts.map((host) => ({ label: plain(host), value: host })))
     // Without a list any host can be typed; why there is none is in the log.
     .catch(() => []);
   const chosen = await editor.pick(hosts, {
-    title,
+    title: `${TITLE} (1 of 3): login host`,
     placeholder: 'The cluster’s login host: pick one of your ssh config, or type user@host',
     stays: true,
     typed: (answer) =>

@@ -13,13 +13,14 @@ const ANSWERS = {
   'Set Up Cluster (3': 'debug',
 };
 const HOSTS = 'setup --list-hosts';
+const FOUND = 'setup --list-hosts login';
 const ARGS = 'setup login --store /fsx/$USER/s --partition debug';
 
 test('shows every change before it makes it', async () => {
   const sure = { ...ANSWERS, 'Set up login as': 'Set Up' };
   const { context, editor, argvs } = lab({ setup: answering(DONE) }, sure);
   await setup(context);
-  expect(argvs()).toEqual([HOSTS, `${ARGS} --dry-run`, `${ARGS} --yes`]);
+  expect(argvs()).toEqual([HOSTS, FOUND, `${ARGS} --dry-run`, `${ARGS} --yes`]);
   const shown = editor.seen.findIndex((line) => line.startsWith('text: Changes by Set Up Cluster'));
   expect(editor.seen[shown]).toMatch(/\n\+\[profiles\.login\]\n\+Include\n\n# scratchflow also/);
   // Not in a dialog, which would cover what it asks about.
@@ -35,7 +36,7 @@ test('without a store the one that the cluster offers is proposed, with the reas
   const answers = { ...ANSWERS, 'Set Up Cluster (2': '', 'Set Up Cluster (3': '' };
   const { context, editor, argvs } = lab({ setup: answering({ ...DONE, values }) }, answers);
   await setup(context);
-  expect(argvs()).toEqual([HOSTS, 'setup login --dry-run']);
+  expect(argvs()).toEqual([HOSTS, FOUND, 'setup login --dry-run']);
   const text = editor.seen.find((line) => line.startsWith('text: '));
   expect(text).toContain('\n# store = /fsx/$USER/s: shared, 2 TiB free\n+[profiles.login]');
 });
@@ -43,7 +44,7 @@ test('without a store the one that the cluster offers is proposed, with the reas
 test('changes nothing without a yes', async () => {
   const { context, argvs } = lab({ setup: answering(DONE) }, ANSWERS);
   await setup(context);
-  expect(argvs()).toEqual([HOSTS, `${ARGS} --dry-run`]);
+  expect(argvs()).toEqual([HOSTS, FOUND, `${ARGS} --dry-run`]);
 });
 
 test('offers the hosts that ssh knows, and takes another one', async () => {
@@ -72,16 +73,49 @@ test.each(['-oProxyCommand=evil', '', 'two words'])('takes no host like %j', asy
 });
 
 test.each([
-  [0, [HOSTS, `${ARGS} --dry-run`, `${ARGS} --dry-run`]],
-  [12, [HOSTS, `${ARGS} --dry-run`]],
+  [0, [HOSTS, FOUND, `${ARGS} --dry-run`, `${ARGS} --dry-run`]],
+  [12, [HOSTS, FOUND, `${ARGS} --dry-run`]],
 ])('a host that asks is asked in a terminal, which ends with %s', async (code, expected) => {
   const hint = 'run `scratchflow status` in a terminal, then try again';
   const refused = { steps: [{ hello: true }, failure('auth.needed', 'Log in', hint, true)] };
-  const { context, editor, argvs } = lab({ setup: refused }, ANSWERS);
+  const { context, editor, argvs } = lab(
+    { [HOSTS]: answering({ hosts: ['login'] }), setup: refused },
+    ANSWERS,
+  );
   editor.exitCodes = [code];
   await expect(setup(context)).rejects.toThrow(); // this one asks again and again
   expect(editor.seen.filter((line) => line.startsWith('terminal'))).toEqual([
     `terminal: scratchflow: log in: ${ARGS} --dry-run --profile aws`,
   ]);
   expect(argvs()).toEqual(expected);
+});
+
+const away = (code: string) => ({
+  steps: [{ hello: true }, failure(code, 'cannot find a host named `nonesuch`', 'hosts: login')],
+});
+const NOT_FOUND =
+  'error: Cannot find a host named `nonesuch`. Hosts: login. | Choose Another Host | Show Log';
+
+test('a host that does not exist is told before anything else is asked', async () => {
+  const answers = { ...ANSWERS, 'Set Up Cluster (1': 'nonesuch' };
+  const { context, editor } = lab({ setup: away('connection.no_such_host') }, answers);
+  await setup(context);
+  expect(editor.seen.filter((line) => line.startsWith('ask'))).toEqual([]);
+  expect(editor.seen.at(-1)).toBe(NOT_FOUND);
+});
+
+test('Choose Another Host begins anew, and keeps the answers', async () => {
+  const hosts = answering({ hosts: ['login', 'lost'] });
+  const play = { [HOSTS]: hosts, 'setup lost': away('connection.lost'), setup: answering(DONE) };
+  const chosen = ['lost', 'login'];
+  const { context, editor, argvs } = lab(play, {
+    ...ANSWERS,
+    get 'Set Up Cluster (1'() {
+      return chosen.shift();
+    },
+    'Cannot find': 'Choose Another Host',
+  });
+  await setup(context);
+  expect(editor.values.slice(-2)).toEqual(['/fsx/$USER/s', 'debug']);
+  expect(argvs().at(-1)).toBe(`${ARGS} --dry-run`);
 });

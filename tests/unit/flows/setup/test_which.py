@@ -9,12 +9,14 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows.setup import connect
 from scratchflow.flows.setup import setup as setting_up
 from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.draft import SetupOptions
 from scratchflow.flows.setup.which import foretold_set_up, list_hosts, ready_to_work, set_up_chosen
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
+from scratchflow.model.errors.ssh import HostNotFound
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.setup import ClusterSetUp
@@ -205,3 +207,16 @@ def test_a_first_up_writes_the_partition_that_was_asked_for_as_setup_would(desk:
 def test_the_hosts_to_choose_from_are_those_of_the_ssh_config(desk: Desk) -> None:
     assert desk.begun == []
     assert list_hosts().hosts == ["aws", "lab"]
+
+
+def test_one_host_is_listed_if_its_name_leads_anywhere(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "leads_nowhere", lambda host: host.name != "me@aws")
+    assert list_hosts("me@aws").hosts == ["me@aws"]
+    assert list_hosts("local").hosts == ["local"]
+    with pytest.raises(HostNotFound, match="cannot find a host named `nonesuch`"):
+        list_hosts("nonesuch")
+    with pytest.raises(UsageInvalid, match="not a host"):
+        list_hosts("-oProxyCommand=x")
+    assert desk.begun == []

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scratchflow.model.errors.ssh import SshUnusable
-from scratchflow.ssh.config.resolve import parse, resolve, resolve_chain
+from scratchflow.ssh.config.resolve import (
+    ResolvedHost,
+    leads_nowhere,
+    parse,
+    resolve,
+    resolve_chain,
+)
 
 CONFIG = """
 Host target
@@ -132,3 +140,19 @@ def test_a_key_that_another_ssh_does_not_print_has_its_default() -> None:
     assert found.pubkey
     assert found.strict_host_key_checking == "ask"
     assert parse("identityagent none\n", "h").identity_agent == "none"
+
+
+def test_a_name_without_an_address_leads_nowhere_unless_another_host_is_on_the_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def known(name: str, _: int) -> list[Any]:
+        if name == "10.0.0.9":
+            return []
+        raise UnicodeError if ".." in name else socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", known)
+    assert not leads_nowhere(ResolvedHost("uni", "10.0.0.9", "me"))
+    assert leads_nowhere(ResolvedHost("uni", "nonesuch", "me"))
+    assert leads_nowhere(ResolvedHost("uni", "a..b", "me"))
+    assert not leads_nowhere(ResolvedHost("uni", "inside", "me", proxy_jump="gate"))
+    assert not leads_nowhere(ResolvedHost("uni", "inside", "me", proxy_command="nc %h %p"))
