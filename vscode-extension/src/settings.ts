@@ -50,12 +50,12 @@ export function settingOf({ message, hint }: Problem): string | undefined {
   return key === undefined ? undefined : settingName(key);
 }
 
-/** The same problem with the names of settings, as the user knows them. */
-export function inSettings(problem: Problem): Problem {
+/** The same problem with the names of settings, as the user knows them, and with the value that was found. */
+export function inSettings(problem: Problem, read: Read): Problem {
   if (settingOf(problem) === undefined) return problem;
   const ours = (key: string) => `the setting \`${settingName(key)}\``;
   const message = problem.message
-    .replace(VALUE, (_, key: string) => ours(key))
+    .replace(VALUE, (_, key: string) => `${ours(key)} (${text(read(camel(key)))})`)
     .replace(IN_REQUEST, (_, key: string, value: string) => `${ours(key)} (${value})`);
   const hint = problem.hint
     .replace('give `--set` another value', 'give the setting another value')

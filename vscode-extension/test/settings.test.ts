@@ -39,7 +39,7 @@ test.each([
   [
     saying('`slurm.cpus_per_task` (--set): expected a whole number', 'give `--set` another value'),
     'scratchflow.slurm.cpusPerTask',
-    'the setting `scratchflow.slurm.cpusPerTask`: expected a whole number',
+    'the setting `scratchflow.slurm.cpusPerTask` (many): expected a whole number',
     'give the setting another value',
   ],
   [
@@ -50,11 +50,14 @@ test.each([
   ],
 ])('a value of a setting that is refused is named as that: %#', (problem, name, message, hint) => {
   expect(settingOf(problem)).toBe(name);
-  expect(inSettings(problem)).toMatchObject({ message, hint });
+  expect(inSettings(problem, reading({ 'slurm.cpusPerTask': 'many' }))).toMatchObject({
+    message,
+    hint,
+  });
 });
 
 test('what is no setting stays as the CLI says it', () => {
   const problem = saying('`--time 9h` is too long', '`scratchflow --set workspace=NAME up`');
   expect(settingOf(problem)).toBeUndefined();
-  expect(inSettings(problem)).toBe(problem);
+  expect(inSettings(problem, reading({}))).toBe(problem);
 });

@@ -74,6 +74,8 @@ async function choose(context: Context, replaced: Replaced): Promise<Allocated |
   if (chosen === LAST) return requestAgreed(context, ['--last'], replaced);
   if (chosen !== CHOOSE)
     return send(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings], replaced);
+  // A wrong one would be refused after the last question only. Looks at no cluster.
+  if (settings.length > 0) await context.cli.run('config show', { args: settings });
   let got: Allocated | undefined;
   await fillIn(context, shown, async (flags) => {
     got = await requestAgreed(context, [...flags, ...settings], replaced);

@@ -112,7 +112,8 @@ export async function tellProblem(
   const action = fitting(context, problemAction(problem));
   const first = firstButton(problem, action?.label);
   const buttons = [wayOut?.label, first, LOG].filter((one) => one !== undefined);
-  const pressed = await context.editor.fail(problemText(inSettings(problem)), ...buttons);
+  const shown = inSettings(problem, (key) => context.editor.setting(key));
+  const pressed = await context.editor.fail(problemText(shown), ...buttons);
   if (pressed === undefined) return;
   if (pressed === wayOut?.label) await wayOut.take();
   else if (IN_ANY_PROFILE.has(pressed)) await openPlace(context, pressed, settingOf(problem));

@@ -54,7 +54,8 @@ async function wantsToChange({ editor }: Context, error: unknown): Promise<boole
   const problem = problemOf(error);
   const setting = settingOf(problem);
   const buttons = [CHANGE, ...(setting === undefined ? [] : [OPEN_SETTING]), LOG];
-  const pressed = await editor.fail(problemText(inSettings(problem)), ...buttons);
+  const shown = inSettings(problem, (key) => editor.setting(key));
+  const pressed = await editor.fail(problemText(shown), ...buttons);
   if (pressed === LOG) editor.showLog();
   if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
   return pressed === CHANGE;

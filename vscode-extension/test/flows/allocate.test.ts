@@ -167,6 +167,23 @@ describe('the request form', () => {
     }
   });
 
+  test('a wrong setting is told before the first step, with the value that was found', async () => {
+    const message = '`slurm.time` (--set): must be `90m`, `8h` or `2d`';
+    const bad = { steps: [{ hello: true }, failure('config.bad_value', message)] };
+    const { context, editor, argvs, replay } = lab(form, CHOOSE);
+    editor.settings.set('slurm.time', 'soon');
+    const nodes = async () => {
+      const shown = await context.nodes();
+      replay({ ...form, 'config show': bad });
+      return shown;
+    };
+    await guarded({ ...context, nodes }, allocate)();
+    expect(argvs().at(-1)).toBe('config show --set slurm.time=soon');
+    expect(editor.seen.slice(2)).toEqual([
+      'error: The setting `scratchflow.slurm.time` (soon): must be `90m`, `8h` or `2d`. | Open Setting | Show Log',
+    ]);
+  });
+
   test('asks as last time after Slurm’s line was shown', async () => {
     const answers = { 'Allocate Compute Node': 'As last time', [SEND]: true };
     const { context, editor, argvs } = lab(form, answers, NO_NODE);

@@ -34,11 +34,12 @@ test('a missing CLI can be installed from the message', async () => {
 
 test('a wrong value of a setting is told by the name of the setting, which a button opens', async () => {
   const { context, editor } = lab({}, { 'The setting': 'Open Setting' });
+  editor.settings.set('slurm.mem', 'lots');
   const message = '`slurm.mem` (--set): must be a size like `32G`';
   const hint = 'give `--set` another value';
   await tellProblem(context, { code: 'config.bad_value', message, hint, retryable: false });
   expect(editor.seen).toEqual([
-    'error: The setting `scratchflow.slurm.mem`: must be a size like `32G`. ' +
+    'error: The setting `scratchflow.slurm.mem` (lots): must be a size like `32G`. ' +
       'Give the setting another value. | Open Setting | Show Log',
     'command: workbench.action.openSettings scratchflow.slurm.mem',
   ]);
