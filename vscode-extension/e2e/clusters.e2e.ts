@@ -90,7 +90,7 @@ test('a window gets another profile from the view, and another window does not',
 
 test('the palette gives the window back what all windows have', async () => {
   await workbench.command('Scratchflow: Switch Profile in This Window');
-  await workbench.choice('aws').filter({ hasText: 'in use' }).waitFor();
+  await workbench.choice('aws').filter({ hasText: 'this window’s' }).waitFor();
   await workbench.choice('As in other windows').click();
   await workbench.statusSays(/node-\d/);
   await workbench.command('Scratchflow: Show Clusters');

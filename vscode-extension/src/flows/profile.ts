@@ -58,7 +58,7 @@ export async function switchProfile(context: Context, ref?: ClusterRef): Promise
   await useHere(context, chosen === AS_ALL ? undefined : chosen);
 }
 
-/** The one in use first. */
+/** The one of this window first. */
 function choicesOf(names: readonly string[], { profile }: ConfigShown): Choice<string>[] {
   const rank = (name: string) => (name === profile ? 0 : 1);
   return [...names]
@@ -66,6 +66,6 @@ function choicesOf(names: readonly string[], { profile }: ConfigShown): Choice<s
     .map((name) => ({
       label: plain(name),
       value: name,
-      ...(name === profile ? { description: 'in use' } : {}),
+      ...(name === profile ? { description: 'this window’s' } : {}),
     }));
 }

@@ -14,6 +14,8 @@ test('a window gets a profile of its own, and the setting stays', async () => {
   // Nothing of the profile before is shown as this one's.
   expect(store.picture).toMatchObject({ status: undefined, asking: 'azure' });
   expect(editor.picked.map(({ label }) => label)).toEqual(['aws', 'azure', 'local']);
+  // A node of another profile may be in use, too.
+  expect(editor.picked[0]?.description).toBe('this window’s');
   expect(editor.seen).toEqual([`pick: ${SWITCH}`, 'here: profile = "azure"', 'reconnect']);
 });
 
