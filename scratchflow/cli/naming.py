@@ -20,9 +20,14 @@ NAMED = (
 _STAYS = {"safety": "taken before a restore", "full": "newest full one"}
 
 
-def stays_in_words(reasons: Iterable[str]) -> str:
-    """`[kept, taken before a restore]`; nothing when there is no reason."""
-    words = ", ".join(_STAYS.get(reason, reason) for reason in reasons)
+def stays_in_words(reasons: Iterable[str]) -> list[str]:
+    """`kept`, `taken before a restore`."""
+    return [_STAYS.get(reason, reason) for reason in reasons]
+
+
+def bracketed(marks: Iterable[str]) -> str:
+    """`[kept, taken before a restore]`; nothing when there is no mark."""
+    words = ", ".join(marks)
     return f"[{words}]" if words else ""
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from scratchflow.cli.naming import stays_in_words
+from scratchflow.cli.naming import bracketed, stays_in_words
 from scratchflow.cli.questions import confirmed
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.snapshots import RemovalDeclined, RemovalUnconfirmed
@@ -39,7 +39,7 @@ def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
             f'"{printable(one.message)}"' if one.message else "",
-            stays_in_words(one.stays),
+            bracketed(stays_in_words(one.stays)),
         ]
         yield "  " + "  ".join(filter(None, parts))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from scratchflow.cli.naming import stays_in_words
+import msgspec
+
+from scratchflow.cli.naming import bracketed, stays_in_words
 from scratchflow.cli.tables import GAP, aligned, fitted
 from scratchflow.model.ages import (
     COUNTED_DAYS_S,
@@ -61,6 +63,16 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
         yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
     yield from _what_marks_mean(listed)
+
+
+def as_listed(rows: Iterable[SnapshotRow]) -> list[SnapshotRow]:
+    """The rows with what the list prints of them, for programs that show it."""
+    return [
+        msgspec.structs.replace(
+            one, shown_message=for_people(one.message), marks=_marks(one, _other_reasons(one))
+        )
+        for one in rows
+    ]
 
 
 def _what_marks_mean(listed: SnapshotsListed) -> Iterator[str]:
@@ -131,12 +143,17 @@ def _quoted(message: str) -> str:
 
 
 def _remarks(one: SnapshotRow, stays: list[str]) -> str:
-    """What is not as usual; that a name keeps a snapshot shows in its having one."""
+    """What is not as usual."""
+    condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
+    return GAP.join(filter(None, [condition, bracketed(_marks(one, stays))]))
+
+
+def _marks(one: SnapshotRow, stays: list[str]) -> list[str]:
+    """Why it stays, and whether it is a fork; that a name keeps it shows in its having one."""
     reasons = dict.fromkeys(reason for reason in stays if reason != "named")
     if one.fork:
         reasons["fork"] = None
-    condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
-    return GAP.join(filter(None, [condition, stays_in_words(reasons)]))
+    return stays_in_words(reasons)
 
 
 def _condition(damaged: str | None, verified: bool) -> str:

@@ -71,13 +71,26 @@ def list_snapshots(
         who = caller(context)
         refuse_with_all(context, who, {})
         return Call("snapshots list all", partial(_of_all, who), partial(_listed_by_profile, say))
-    return at_workspace(caller(context), "snapshots list", requests.Nothing(), say)
+    call: Call[SnapshotsListed] = at_workspace(
+        caller(context), "snapshots list", requests.Nothing(), say
+    )
+    return Call(call.op, partial(_of_one, call), say)
+
+
+def _of_one(call: Call[SnapshotsListed], emit: Emit) -> SnapshotsListed:
+    found = call.flow(emit)
+    return msgspec.structs.replace(found, snapshots=words.as_listed(found.snapshots))
 
 
 def _of_all(who: Caller, emit: Emit) -> SnapshotsOfAll:
     from scratchflow.dispatch.every_profile import snapshots_of_all
 
-    return snapshots_of_all(who, emit)
+    found = snapshots_of_all(who, emit)
+    profiles = [
+        msgspec.structs.replace(one, snapshots=words.as_listed(one.snapshots))
+        for one in found.profiles
+    ]
+    return msgspec.structs.replace(found, profiles=profiles)
 
 
 def _listed_by_profile(

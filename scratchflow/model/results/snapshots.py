@@ -29,6 +29,10 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     """A copy that was not the newest work when it was taken, like that of another node of the job: it is never `latest`."""
     stays: list[str] = []
     """Why it stays though no plain rule keeps it: `kept`, `named`, `safety`, `fork`, `full` and others."""
+    shown_message: str = ""
+    """The message as `snapshots list` prints it, with short ids."""
+    marks: list[str] = []
+    """What `snapshots list` prints in brackets: that it is a `fork`, and why it stays, in words."""
 
 
 class SnapshotsListed(Result, frozen=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from scratchflow.cli import snapshot_words
-from scratchflow.cli.snapshot_words import diffed, listed, listed_in_full, marked
+from scratchflow.cli.snapshot_words import as_listed, diffed, listed, listed_in_full, marked
 from scratchflow.model.results.snapshots import (
     PathChange,
     SnapshotRow,
@@ -75,6 +76,20 @@ def test_a_list_with_a_fork_says_what_that_is() -> None:
     for words in (listed, listed_in_full):
         assert list(words(_listed(fork=True)))[-1].startswith("[fork]: work that went another way")
         assert not any("[fork]" in line for line in words(_listed(fork=False)))
+
+
+def test_programs_get_what_the_list_prints_of_each() -> None:
+    row = msgspec.structs.replace(
+        _listed(fork=True).snapshots[0],
+        message=f"before restoring {SECOND}",
+        stays=["kept", "full"],
+    )
+    (shown,) = as_listed([row])
+    assert (shown.shown_message, shown.marks) == ("before restoring abcdef", ["kept", "fork"])
+    assert (shown.message, shown.stays) == (row.message, row.stays)
+    line = next(listed(SnapshotsListed(snapshots=[row])))
+    assert '"before restoring abcdef"' in line
+    assert line.endswith("[kept, fork]")
 
 
 def test_the_full_list_fits_a_small_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

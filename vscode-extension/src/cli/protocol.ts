@@ -1560,6 +1560,8 @@ export interface SnapshotRow {
   fork?: boolean;
   beside?: boolean;
   stays?: Array<string>;
+  shown_message?: string;
+  marks?: Array<string>;
 }
 
 /**

@@ -8,6 +8,7 @@ import { problemText } from '../format/problemText';
 import { held, isHere, isSavedLate, savedAge, secondsLeft } from '../state/state';
 import { phaseOf, staleSince, type Picture } from '../state/state';
 import { servicesOf, type Service } from '../format/serviceText';
+import { messageOf } from '../format/snapshotText';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
 import { statusBar } from '../views/statusBar';
@@ -217,7 +218,7 @@ function timelineLegend(snapshots: readonly SnapshotRow[]): string {
 function markLabel(snapshot: SnapshotRow, nowMs: number): string {
   const words = [moment(snapshot.time, nowMs), `${size(snapshot.stored_bytes)} stored`];
   words.push(`${counted(snapshot.files, 'file')} in all`, `from ${plain(snapshot.node)}`);
-  if (snapshot.message !== '') words.push(plain(snapshot.message));
+  if (snapshot.message !== '') words.push(messageOf(snapshot));
   if (snapshot.damaged !== null) words.push(`damaged: ${plain(snapshot.damaged)}`);
   return words.join(' · ');
 }

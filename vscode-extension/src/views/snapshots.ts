@@ -3,6 +3,7 @@
 import { posix } from 'node:path';
 import type { Cli } from '../cli/cli';
 import type { PathEntry, SnapshotRow } from '../cli/protocol';
+import { messageOf } from '../format/snapshotText';
 import { counted, moments, plain, size } from '../format/words';
 import type { Row } from './row';
 
@@ -21,8 +22,9 @@ function snapshotRow(cli: Cli, snapshot: SnapshotRow, label: string): Row {
   // What was added to the snapshot before; a full one stands alone.
   const sign = snapshot.kind === 'full' ? '' : '+';
   const words = [`${sign}${size(snapshot.stored_bytes)}`, plain(snapshot.node)];
-  // What somebody wrote to find it again comes first: a narrow side bar cuts off the rest.
-  if (snapshot.message !== '') words.unshift(plain(snapshot.message));
+  // What somebody wrote to find it again goes before that: a narrow side bar cuts off the rest.
+  if (snapshot.message !== '') words.unshift(messageOf(snapshot));
+  if (snapshot.marks?.length) words.unshift(`[${plain(snapshot.marks.join(', '))}]`);
   return {
     id,
     label,

@@ -29,6 +29,16 @@ describe('the view Snapshots', () => {
     expect(rows[0]?.description).toBe('+1.0 KiB · node-1');
   });
 
+  test('shows messages and marks as the CLI lists them, the marks first', () => {
+    const { cli } = fakeCli({});
+    const listed = {
+      message: 'before restoring 20261117T170519Z-5ec95c',
+      ...{ shown_message: 'before restoring 5ec95c', marks: ['kept', 'fork'] },
+    };
+    const [shown] = snapshotRows(cli, [{ ...row, ...listed }], NOW);
+    expect(shown?.description).toBe('[kept, fork] · before restoring 5ec95c · 1.0 KiB · node-1');
+  });
+
   test('tells two of one minute apart', () => {
     const { cli } = fakeCli({});
     const rows = snapshotRows(cli, [row, { ...row, time: '2026-11-15T11:40:20Z' }], NOW);
