@@ -13,7 +13,9 @@ import type {
 } from '../cli/protocol';
 import { actionOf } from '../hint';
 import {
+  hasOtherProfiles,
   held,
+  isHere,
   isSavedLate,
   savedAge,
   phaseOf,
@@ -34,10 +36,7 @@ export function allocationRows(picture: Picture, nowMs: number): Row[] {
     case 'held':
       return [...linkRows(picture, nowMs), ...heldRows(picture, nowMs)];
     case 'none':
-      return [
-        ...linkRows(picture, nowMs),
-        ...(picture.status?.problems ?? []).map(statusProblemRow),
-      ];
+      return [...linkRows(picture, nowMs), ...noneRows(picture, nowMs)];
     case 'unknown':
       return picture.link.is === 'waiting' ? linkRows(picture, nowMs) : askingRows(picture);
   }
@@ -83,11 +82,47 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
     nodeRow(allocation, status.alias?.name),
     ...otherNodeRows(allocation.nodes ?? [], status.copies ?? []),
     leftRow(picture, nowMs),
+    ...savedRows(picture, status, nowMs),
+    ...(status.problems ?? []).map(statusProblemRow),
+  ];
+}
+
+function noneRows(picture: Picture, nowMs: number): Row[] {
+  const { status } = picture;
+  if (!status) return [];
+  const problems = (status.problems ?? []).map(statusProblemRow);
+  return isHere(picture) && status.workspace.exists === true
+    ? [placeRow(picture), ...savedRows(picture, status, nowMs), ...problems]
+    : problems;
+}
+
+/** Without a cluster: which profile that is, or how to get a cluster. */
+function placeRow(picture: Picture): Row {
+  if (!hasOtherProfiles(picture))
+    return {
+      label: 'No cluster',
+      description: 'click to set one up',
+      tooltip: 'The workspace is on this machine. Click for Set Up Cluster',
+      icon: 'vm',
+      command: 'scratchflow.setup',
+    };
+  const profile = plain(picture.status?.profile ?? '');
+  return {
+    label: 'Profile',
+    description: `${profile} · on this machine`,
+    tooltip: `This window has the profile ${profile}, without a cluster. Click for Switch Profile in This Window`,
+    icon: 'vm',
+    command: 'scratchflow.switchProfile',
+  };
+}
+
+/** The workspace, and how it is saved. */
+function savedRows(picture: Picture, status: StatusShown, nowMs: number): Row[] {
+  return [
     workspaceRow(status.workspace, status.snapshots.count > 0),
     snapshotRow(picture, nowMs),
     ...runningRows(status, nowMs),
     ...autobackupRows(status, nowMs),
-    ...(status.problems ?? []).map(statusProblemRow),
   ];
 }
 

@@ -91,6 +91,33 @@ describe('the view Allocation', () => {
   });
 });
 
+describe('without a cluster', () => {
+  const here: StatusShown = { ...NO_NODE, profile: 'local', alias: null, profiles: 1 };
+  const workspace = { path: '/home/alice/work', exists: true, base_snapshot: null };
+
+  test('says which profile it is, where the workspace is, and how it is saved', () => {
+    const rows = allocationRows(seeing({ ...here, workspace }), NOW);
+    expect(rows.map(({ label }) => label)).toEqual([
+      ...['Profile', 'Workspace', 'Last backup', 'Auto-backup'],
+    ]);
+    expect(rows[0]).toMatchObject({
+      description: 'local · on this machine',
+      command: 'scratchflow.switchProfile',
+    });
+    expect(rows[3]?.description).toMatch(/^next \d\d:10, every 30 min$/);
+  });
+
+  test('leads to Set Up Cluster where there is none to switch to', () => {
+    const [first] = allocationRows(seeing({ ...here, profiles: 0, workspace }), NOW);
+    expect(first).toMatchObject({ label: 'No cluster', command: 'scratchflow.setup' });
+  });
+
+  test('and without a workspace it is empty, so that the welcome shows', () => {
+    const none = { ...workspace, exists: false };
+    expect(allocationRows(seeing({ ...here, workspace: none }), NOW)).toEqual([]);
+  });
+});
+
 describe('auto-backup', () => {
   const rowsOf = (given: Partial<StatusShown['autobackup']>) => {
     const autobackup = { ...WITH_NODE.autobackup, ...given };
