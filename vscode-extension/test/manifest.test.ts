@@ -72,6 +72,18 @@ test('the terminal profile is the one that the code provides', () => {
   expect(ids).toEqual(provided.map((match) => match[1]));
 });
 
+// A view has room for one line and two buttons, however many others are open.
+test('without a node, both ways to one are in sight before there is more to read', () => {
+  const saying = viewsWelcome.filter(({ contents }) => contents.includes('scratchflow.allocate)'));
+  const lines = saying.map(({ contents }) => contents.split('\n'));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.[0]?.length).toBeLessThan(20);
+  expect(lines[0]?.slice(1, 3)).toEqual([
+    '[Start Working](command:scratchflow.up)',
+    '[Allocate Compute Node](command:scratchflow.allocate)',
+  ]);
+});
+
 test('an empty view offers a backup only where there is something to back up', () => {
   const offering = viewsWelcome.filter(({ contents }) => contents.includes('scratchflow.backup'));
   expect(offering).toHaveLength(1);

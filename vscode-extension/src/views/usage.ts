@@ -76,8 +76,9 @@ function gpusUnknownRow(reason: string): Row {
 function barRow(label: string, percent: number, text: string, tooltip: string, icon: string): Row {
   const full = Math.round((CELLS * percent) / 100);
   const bar = '█'.repeat(full) + '░'.repeat(CELLS - full);
-  // The number first: a narrow side bar cuts off the end.
-  const description = [`${percent} % ${bar}`, text].filter(Boolean).join(' · ');
+  // The numbers first: a narrow side bar cuts off the end.
+  const numbers = [`${percent} %`, text].filter(Boolean).join(' · ');
+  const description = `${numbers} ${bar}`;
   const words = text.replace('/', ' of ');
   const spoken = [`${label} ${percent} percent`, words].filter(Boolean).join(', ');
   return { label, description, tooltip, icon, spoken };

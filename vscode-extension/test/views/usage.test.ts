@@ -27,12 +27,12 @@ const NODE: NodeUsage = {
 };
 
 describe('what is in use', () => {
-  test('is a row with a bar for each, and words for screen readers', () => {
+  test('is a row for each, the numbers before the bar, and words for screen readers', () => {
     const rows = usageRows([NODE]);
     expect(rows.map(({ label }) => label)).toEqual(['CPU', 'Memory', 'Scratch', 'GPU 0']);
-    expect(rows[0]?.description).toBe('40 % ███░░░░░ · 3.2/8 cores');
+    expect(rows[0]?.description).toBe('40 % · 3.2/8 cores ███░░░░░');
     expect(rows[0]?.spoken).toBe('CPU 40 percent, 3.2 of 8 cores');
-    expect(rows[1]?.description).toBe('38 % ███░░░░░ · 12/32 GiB');
+    expect(rows[1]?.description).toBe('38 % · 12/32 GiB ███░░░░░');
     expect(rows.every(({ spoken }) => spoken && !/[█░]/.test(spoken))).toBe(true);
   });
 
