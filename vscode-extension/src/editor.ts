@@ -80,8 +80,8 @@ export interface Editor {
   unsaved(): readonly Place[];
   /** Whether all of them could be saved. */
   save(files: readonly Place[]): Promise<boolean>;
-  /** Shows them as they are on disk, and forgets what was not saved. */
-  reload(files: readonly Place[]): Promise<void>;
+  /** Shows them as they are on disk, and forgets what was not saved. Returns those with which that failed. */
+  reload(files: readonly Place[]): Promise<readonly Place[]>;
   /** The whole path of the file in the active editor, on whichever host; nothing when it is no file. */
   currentFile(): string | undefined;
   /** A file of a snapshot, in an editor that cannot write to it. */

@@ -22,6 +22,7 @@ export class FakeEditor implements Editor {
   connected = true;
   notSaved: Place[] = [];
   canSave = true;
+  notReloaded: Place[] = [];
   file: string | undefined;
   opened: Place[] = [];
   exitCodes: (number | undefined)[] = [];
@@ -127,8 +128,10 @@ export class FakeEditor implements Editor {
     await this.did(`save: ${files.map(({ path }) => path).join(' ')}`);
     return this.canSave;
   };
-  reload = (files: readonly Place[]) =>
-    this.did(`reload: ${files.map(({ path }) => path).join(' ')}`);
+  reload = async (files: readonly Place[]) => {
+    await this.did(`reload: ${files.map(({ path }) => path).join(' ')}`);
+    return this.notReloaded;
+  };
   currentFile = () => this.file;
   openInSnapshot = (where: InSnapshot) => this.did(`open: ${uriPath(where)}`);
   browseSnapshot = (where: InSnapshot) => this.did(`browse: ${uriPath(where)}`);

@@ -38,7 +38,7 @@ export async function mayRestore(
   asked?: Asked,
 ): Promise<Reload | undefined> {
   const { editor } = context;
-  const unsaved = unsavedIn(context, path);
+  const unsaved = await unsavedIn(context, path);
   if (unsaved.length > 0) return settle(editor, unsaved, asked ?? LATEST);
   const isSure = !asked || (await editor.confirm(asked.message, asked.detail, asked.button));
   return isSure ? NOTHING : undefined;
@@ -51,26 +51,43 @@ async function settle(
 ): Promise<Reload | undefined> {
   const whole = `${unsavedText(unsaved)} ${detail}`;
   const pressed = await editor.choose(message, whole, SAVE, WITHOUT);
-  if (pressed === WITHOUT) return () => editor.reload(unsaved);
+  if (pressed === WITHOUT) return () => reload(editor, unsaved);
   if (pressed !== SAVE) return undefined;
   if (await editor.save(unsaved)) return NOTHING;
   await editor.fail('Nothing was restored: not all files could be saved.');
   return undefined;
 }
 
-function unsavedIn({ editor, store }: Context, path: string | undefined): Place[] {
-  const { status } = store.picture;
-  if (!status) return [];
+async function reload(editor: Editor, unsaved: readonly Place[]): Promise<void> {
+  const left = await editor.reload(unsaved);
+  if (left.length === 0) return;
+  const text = `${haveText(left)} unsaved changes still: to save them would undo the restore. Revert File shows what was restored.`;
+  // What else there is to say does not wait until this is read.
+  void editor.warn(text);
+}
+
+/** Where the workspace is, the watch may not have said yet: then it is asked, not guessed. */
+async function unsavedIn(
+  { cli, editor, store }: Context,
+  path: string | undefined,
+): Promise<Place[]> {
+  const all = editor.unsaved();
+  if (all.length === 0) return [];
+  const status = store.picture.status ?? (await cli.run('status')).data;
   const { path: workspace } = status.workspace;
   const touched = path === undefined ? workspace : posix.join(posix.dirname(workspace), path);
   const host = hostOf(status);
-  return editor.unsaved().filter((one) => one.host === host && isWithin(touched, one.path));
+  return all.filter((one) => one.host === host && isWithin(touched, one.path));
 }
 
 function unsavedText(unsaved: readonly Place[]): string {
-  const names = unsaved.slice(0, MOST_NAMES).map(({ path }) => plain(posix.basename(path)));
-  const more = unsaved.length - names.length;
+  return `${haveText(unsaved)} unsaved changes. Saved, they go into a snapshot before the restore; without saving, they are lost.`;
+}
+
+/** `main.py has`, `main.py, notes.md have`. */
+function haveText(files: readonly Place[]): string {
+  const names = files.slice(0, MOST_NAMES).map(({ path }) => plain(posix.basename(path)));
+  const more = files.length - names.length;
   const list = [...names, ...(more > 0 ? [counted(more, 'more file')] : [])].join(', ');
-  const has = unsaved.length === 1 ? 'has' : 'have';
-  return `${list} ${has} unsaved changes. Saved, they go into a snapshot before the restore; without saving, they are lost.`;
+  return `${list} ${files.length === 1 ? 'has' : 'have'}`;
 }

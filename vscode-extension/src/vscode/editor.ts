@@ -177,7 +177,7 @@ export class VsCodeEditor implements Editor {
     return saveFiles(files);
   }
 
-  reload(files: readonly Place[]): Promise<void> {
+  reload(files: readonly Place[]): Promise<readonly Place[]> {
     return reloadFiles(files);
   }
 

@@ -3,13 +3,16 @@
 import * as vscode from 'vscode';
 import type { Place } from '../state/original';
 import { placeOf } from './place';
+import { reloadAll, type Desk } from './reload';
+
+const CELL = 'vscode-notebook-cell';
 
 type Unsaved = vscode.TextDocument | vscode.NotebookDocument;
 
 /** The cells of a notebook are texts, too, and not files. */
 function all(): Unsaved[] {
   const { textDocuments, notebookDocuments } = vscode.workspace;
-  const files = textDocuments.filter(({ uri }) => uri.scheme !== 'vscode-notebook-cell');
+  const files = textDocuments.filter(({ uri }) => uri.scheme !== CELL);
   return [...files, ...notebookDocuments].filter(({ isDirty }) => isDirty);
 }
 
@@ -30,13 +33,43 @@ export async function saveFiles(files: readonly Place[]): Promise<boolean> {
   return isSaved;
 }
 
-/** VS Code can only do that with the editor in front: the one that was there comes back. */
-export async function reloadFiles(files: readonly Place[]): Promise<void> {
+/** Returns those that still are not saved. The editor that was in front comes back. */
+export async function reloadFiles(files: readonly Place[]): Promise<Place[]> {
   const before = vscode.window.activeTextEditor;
-  for (const document of documentsOf(files)) {
-    if ('getCells' in document) await vscode.window.showNotebookDocument(document);
-    else await vscode.window.showTextDocument(document, { preview: false });
+  const left = await reloadAll(documentsOf(files), DESK);
+  if (before && !before.document.isClosed && before.document.uri.scheme !== CELL)
+    await vscode.window.showTextDocument(before.document, before.viewColumn);
+  return left.map(({ uri }) => placeOf(uri));
+}
+
+const DESK: Desk<Unsaved> = {
+  async show(document) {
+    if ('getCells' in document) {
+      await vscode.window.showNotebookDocument(document);
+      return vscode.window.activeNotebookEditor?.notebook === document;
+    }
+    await vscode.window.showTextDocument(document, { preview: false });
+    return vscode.window.activeTextEditor?.document === document;
+  },
+  async revert() {
     await vscode.commands.executeCommand('workbench.action.files.revert');
-  }
-  if (before) await vscode.window.showTextDocument(before.document, before.viewColumn);
+  },
+  async isOnDisk({ uri }) {
+    try {
+      await vscode.workspace.fs.stat(uri);
+      return true;
+    } catch (error) {
+      // Where that cannot be told, nothing is closed.
+      return !(error instanceof vscode.FileSystemError && error.code === 'FileNotFound');
+    }
+  },
+  async close({ uri }) {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    await vscode.window.tabGroups.close(tabs.filter(({ input }) => shows(input, uri)));
+  },
+};
+
+function shows(input: unknown, uri: vscode.Uri): boolean {
+  const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook;
+  return isFile && input.uri.toString() === uri.toString();
 }

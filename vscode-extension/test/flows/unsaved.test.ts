@@ -65,3 +65,27 @@ test('a whole snapshot asks about all unsaved files of the workspace, also witho
   expect(latest.argvs()).toEqual([]);
   expect(latest.editor.seen[0]).toContain('choose: Bring the workspace back to the latest');
 });
+
+test('an editor that could not be loaded anew is named: to save it would undo the restore', async () => {
+  const { context, editor } = windowWith([MAIN], 'Restore without Saving');
+  editor.notReloaded = [MAIN];
+  await restoreFile(context, FILE);
+  expect(editor.seen.slice(-2)).toEqual([
+    expect.stringMatching(/^warning: main\.py has unsaved changes still: /),
+    'info: work/src/main.py is back as it was.',
+  ]);
+});
+
+test('where the workspace is, is asked before the watch has said it', async () => {
+  const { context, editor, argvs } = lab({ ...PLAY, status: answering(WITH_NODE) }, {});
+  editor.notSaved = [MAIN];
+  await restore(context);
+  expect(editor.details[0]).toMatch(/^main\.py has unsaved changes\. /);
+  expect(argvs()).toEqual(['status']);
+});
+
+test('without unsaved files nothing is asked for that', async () => {
+  const { context, argvs } = lab(PLAY);
+  await restore(context);
+  expect(argvs()[0]).toBe('restore');
+});
