@@ -85,9 +85,8 @@ def sync(
 ) -> Call[Any]:
     """Keep folders of your homes on several clusters equal, with unison on the login hosts.
     `[sync]` in the configuration names folders and profiles; each home is synced with the first.
-    What changed on both sides is listed and stays (exit code 41). What is replaced or deleted is
-    in `~/.unison/backup`. A profile that cannot be reached is named; the others are synced.
-    What follows `--` goes to unison.
+    One that cannot be reached is left out. What changed on both sides stays and is listed (exit code 41).
+    What is replaced or deleted is in `~/.unison/backup`. What follows `--` goes to unison.
     """
     if last:
         flags = {

@@ -343,8 +343,11 @@ def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[m
 def damaged_content(index: Index, entry: int) -> SnapshotDamaged:
     """The error for a file whose content is not what was stored."""
     path = os.fsdecode(index.path(entry))
+    held_by = {archive for archive, _, _ in index.place(entry)}
     return SnapshotDamaged(
-        snapshot=index.id, reason=f"the content of `{path}` does not match its digest"
+        snapshot=index.id,
+        reason=f"the content of `{path}` does not match its digest",
+        archive=held_by.pop() if len(held_by) == 1 else "",
     )
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from scratchflow.disk.durable import replace_file
+from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -60,18 +60,26 @@ def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> Non
 def noting_damage(place: StoreDirectory, snapshot: str) -> Iterator[None]:
     """Notes damage that whoever reads this snapshot meets, as `snapshots verify` does; where nothing can be noted, not.
 
-    A store that gives no answer is not a damaged one.
+    When the archive of another snapshot is the damaged one, that is noted as well. A store that gives no answer is not
+    a damaged one.
     """
     try:
         yield
     except SnapshotDamaged as error:
         is_met_here = (error.code, error.fields.get("snapshot")) == (SnapshotDamaged.code, snapshot)
         if is_met_here and not isinstance(error.__cause__ or error.__context__, OSError):
-            now, own = iso_time(time.time()) or "", error.fields.get("archive") == snapshot
-            record_verified(
-                place, [Verification(snapshot=snapshot, time=now, problem=str(error), is_own=own)]
-            )
+            record_verified(place, _met(place, snapshot, error))
         raise
+
+
+def _met(place: StoreDirectory, snapshot: str, error: SnapshotDamaged) -> Iterator[Verification]:
+    now, archive = iso_time(time.time()) or "", error.fields.get("archive", "")
+    is_own = archive == snapshot
+    yield Verification(snapshot=snapshot, time=now, problem=str(error), is_own=is_own)
+    # Of an archive without a manifest, only what others need is left: it cannot be called damaged by itself.
+    if is_snapshot_id(archive) and not is_own and is_there(place.manifest(archive)):
+        problem = error.fields["reason"]
+        yield Verification(snapshot=archive, time=now, problem=problem, is_own=True)
 
 
 def read_verified(place: StoreDirectory) -> dict[str, Verification]:

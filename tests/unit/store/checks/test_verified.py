@@ -112,6 +112,10 @@ def test_damage_that_a_reader_meets_is_noted(place: StoreDirectory) -> None:
     assert read_verified(place)[A].is_own
     _met(SnapshotDamaged(snapshot=A, reason="x", archive=B), None, place)
     assert not read_verified(place)[A].is_own
+    assert B not in read_verified(place)  # its snapshot is gone
+    place.manifest(B).write_text("{}")
+    _met(SnapshotDamaged(snapshot=A, reason="x", archive=B), None, place)
+    assert read_verified(place)[B].is_own
 
 
 @pytest.mark.parametrize(
