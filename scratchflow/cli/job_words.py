@@ -11,6 +11,7 @@ import msgspec
 from scratchflow.cli.remote_call import on_host
 from scratchflow.cli.tables import GAP, aligned
 from scratchflow.model.ages import age, shown_id, span
+from scratchflow.model.job import unmatched_in_words
 from scratchflow.model.results.jobs import (
     JobDifference,
     JobPruned,
@@ -146,6 +147,8 @@ def _asked_for(job: JobShown) -> Iterator[tuple[str, str]]:
         f"{name}={value}" for name, value in job.slurm.items() if value not in ("", 0, [], False)
     ]
     yield "resources", printable(" ".join([*asked, *job.sbatch]))
+    if job.collect:
+        yield "collects", printable(" ".join(["outputs/", *job.collect]))
     if job.signal:
         yield "before end", _before_the_end(job)
     if job.tags:
@@ -193,6 +196,13 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     if one.parameters:
         pairs = " ".join(f"{key}={_as_typed(value)}" for key, value in one.parameters.items())
         yield f"             {printable(pairs)}"
+    yield from _saved_lines(one)
+    if used := list(_used(one)):
+        yield f"             {', '.join(used)}"
+
+
+def _saved_lines(one: TaskShown) -> Iterator[str]:
+    """What of its work is saved, and what is not."""
     if one.collected_files:
         size = format_size(one.collected_bytes)
         earlier = f", {one.earlier_files:,} of them by earlier runs" if one.earlier_files else ""
@@ -203,10 +213,10 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             {printable(one.rest)}"
     for line in [*one.links_out[:_LISTED], *one.left_out[:_LISTED]]:
         yield f"             left out: {_within(printable(line))}"
+    for pattern in one.unmatched[:_LISTED]:
+        yield f"             {printable(unmatched_in_words(pattern))}"
     for line in one.removed[:_LISTED]:
         yield f"             removed {printable(line)}"
-    if used := list(_used(one)):
-        yield f"             {', '.join(used)}"
 
 
 def _within(line: str) -> str:

@@ -22,10 +22,10 @@ _SEPARATOR = "scratchflow.separator"
 
 
 class SubmitCommand(ResourceCommand):
-    """Knows whether `--` stood before the command: without it the first word is a batch script."""
+    """Knows what stood after `--`: without it the first word is a batch script."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[_SEPARATOR] = "--" in args
+        ctx.meta[_SEPARATOR] = args[args.index("--") + 1 :] if "--" in args else None
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
 
@@ -103,7 +103,14 @@ def submit(
     if nodes is not None:
         context.find_root().ensure_object(dict)["flags"].append(f"slurm.nodes={nodes}")
     given = words or []
-    is_script = bool(given) and not context.meta.get(_SEPARATOR)
+    after = context.meta.get(_SEPARATOR)
+    is_script = bool(given) and after is None
+    if after is not None and len(given) > len(after):
+        problem = (
+            f"`{printable(given[0])}` stands before `--`, where only options are; values of one option are joined by"
+            " commas, like `--grid lr=0.1,0.01`"
+        )
+        raise UsageInvalid(problem=problem, command=context.command_path)
     if not given and not spec:
         problem = "name a batch script in the workspace, or write a command after `--`"
         raise UsageInvalid(problem=problem, command=context.command_path)

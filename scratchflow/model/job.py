@@ -111,6 +111,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[str] = []
     # Links out of the job's copy, with where they lead: what is behind them is not saved.
     links_out: list[str] = []
+    # What `--collect` named and was not there at the end.
+    unmatched: list[str] = []
     # The directory is removed with the job, as `$SLURM_TMPDIR` is: what is not saved by its end is lost.
     goes_with_job: bool = False
     # The nodes on which an earlier run of the task has left something that was not saved when this one began.
@@ -204,3 +206,10 @@ class SlurmRecord(msgspec.Struct, frozen=True):
 def is_job_id(text: str) -> bool:
     """Whether the text is an id of a job, and so safe as a file name. They look like those of snapshots."""
     return is_snapshot_id(text)
+
+
+def unmatched_in_words(pattern: str) -> str:
+    """Of something that `--collect` named and that was not there at the end: it may be a slip of the pen."""
+    import shlex  # few jobs have such a pattern
+
+    return f"`--collect {shlex.quote(pattern)}` matched nothing"

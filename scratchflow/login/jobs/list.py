@@ -199,6 +199,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         not_collected=[*own.not_collected, *_left(own)] if own else [],
         left_out=own.left_out if own else [],
         links_out=own.links_out if own else [],
+        unmatched=own.unmatched if own is not None and not is_open else [],
         peak_memory_bytes=said.peak_memory_bytes if said else None,
         cpu_s=said.cpu_s if said else None,
         cancelled_by=said.cancelled_by if said else "",

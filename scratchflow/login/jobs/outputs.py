@@ -12,7 +12,7 @@ from scratchflow.login.jobs.ends import name_of, rest_of
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
-from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.job import JobRecord, TaskRecord, unmatched_in_words
 from scratchflow.model.requests import JobOutputs
 from scratchflow.model.results.jobs import OutputShown, OutputsShown
 from scratchflow.model.text import printable
@@ -68,11 +68,15 @@ def _left(
     tasks = read_tasks(place, record.id)
     own = [tasks[number] for number in wanted if number in tasks]
     if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
-        return [one for one in own if rest_of(one) or one.links_out], True
+        return [one for one in own if _has_more(one)], True
     (looked,) = look_at(login, place, [record])
     own = [past for number in wanted if (past := looked.past(number))]
     is_over = all(map(looked.is_over_of, wanted))
-    return [one for one in own if rest_of(one) or one.links_out], is_over
+    return [one for one in own if _has_more(one)], is_over
+
+
+def _has_more(own: TaskRecord) -> bool:
+    return bool(rest_of(own) or own.links_out or own.unmatched)
 
 
 def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
@@ -80,7 +84,8 @@ def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
     by_words: dict[str, list[str]] = {}
     for own in left:
         links = [f"left out: {line}" for line in own.links_out]
-        for words in filter(None, [rest_of(own), *links]):
+        unmatched = map(unmatched_in_words, own.unmatched)
+        for words in filter(None, [rest_of(own), *links, *unmatched]):
             by_words.setdefault(words, []).append(name_of(record, own.task))
     return [f"job {_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
 

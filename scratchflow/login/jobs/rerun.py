@@ -54,6 +54,10 @@ def _failed(looked: Looked, tasks: list[int]) -> list[int]:
     failed = [task for task in tasks if has_failed(looked.state(task))]
     if not failed:
         name = looked.record.number or looked.record.id
+        if any(has_failed(looked.state(task)) for task in looked.record.task_numbers):
+            problem = f"task {', '.join(map(str, tasks))} of job {name} has not failed"
+            next_step = f"`scratchflow jobs rerun --failed {name}` runs those again that have"
+            raise JobNotReady(problem=problem, next_step=next_step)
         problem = f"no task of job {name} has failed"
         next_step = f"`scratchflow jobs rerun {name}` runs all of it again"
         raise JobNotReady(problem=problem, next_step=next_step)

@@ -81,6 +81,8 @@ from scratchflow.store.jobs.records import (
 )
 from scratchflow.workspace.workspace import expand
 
+# As in `{a,b}` and `{1..9}`.
+_BRACES = re.compile(r"\{[^{}]*(,|\.\.)[^{}]*\}")
 _COMMAND = "scratchflow submit"
 _INTERPRETER = re.compile(r"(python|pypy|bash|sh|zsh|Rscript|julia|perl|ruby|node)[\d.]*", re.ASCII)
 
@@ -217,6 +219,8 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
     for pattern in asked.collect:
         if beneath_workspace(pattern) is None:
             problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
+        elif _BRACES.search(pattern):
+            problem = f"`--collect` knows no braces as a shell does: give it once for each that `{pattern}` means"
     problem = problem or _problem_before_limit(login.profile.slurm.time, asked)
     if problem:
         raise UsageInvalid(problem=problem, command=_COMMAND)

@@ -116,6 +116,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     """Pipes and sockets, of which nothing can be saved."""
     links_out: list[str] = []
     """Links out of the job's copy, with where they lead: what is there was not saved."""
+    unmatched: list[str] = []
+    """What `--collect` named and was not there when the task ended."""
     peak_memory_bytes: int | None = None
     cpu_s: float | None = None
     cancelled_by: str = ""

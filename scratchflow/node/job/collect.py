@@ -44,6 +44,8 @@ class Collected(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...] = ()
     # Links that lead out of the copy: they are saved as links, and what is behind them is not.
     links_out: tuple[str, ...] = ()
+    # Patterns of the user's that match nothing.
+    unmatched: tuple[str, ...] = ()
 
 
 class Collector:
@@ -72,6 +74,7 @@ class Collector:
         self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
         self._left_out: dict[str, str] = {}  # what has no content, with its kind
         self._links_out: dict[str, str] = {}  # where links out of the copy lead
+        self._unmatched: list[str] = []
         self._before = self._as_it_began(is_left=all_of_it)
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
@@ -136,6 +139,7 @@ class Collector:
             tuple(lines[:_NAMED]),
             tuple(left_out[:_NAMED]),
             tuple(self._where_links_lead())[:_NAMED],
+            tuple(self._unmatched),
         )
 
     def _where_links_lead(self) -> Iterator[str]:
@@ -278,11 +282,15 @@ class Collector:
         self._closed, self._left_out, self._links_out = {}, {}, {}
         for pattern in self._patterns:
             self._look_for_closed(pattern.strip("/").split("/"))
-        matches = [
-            match
-            for pattern in self._patterns
-            for match in sorted(self._top.glob(pattern.strip("/")))
+        by_pattern = {
+            pattern: sorted(self._top.glob(pattern.strip("/"))) for pattern in self._patterns
+        }
+        self._unmatched = [
+            pattern
+            for pattern, found in by_pattern.items()
+            if not found and pattern.rpartition("/")[2] != DEFAULT_PATTERN
         ]
+        matches = [match for found in by_pattern.values() for match in found]
         roots = [os.path.realpath(match) for match in matches if not os.path.islink(match)]
         for match in matches:
             for path, source in self._with_links_followed(str(match), roots):
@@ -374,7 +382,7 @@ def beneath_workspace(text: str) -> str | None:
         for part in text.split("/")
         if part not in {"", "."}
     ]
-    if not parts or text.startswith("/") or ".." in parts or "\0" in text:
+    if not parts or text.startswith(("/", "~")) or ".." in parts or "\0" in text:
         return None
     return "/".join(parts)
 

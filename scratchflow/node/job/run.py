@@ -412,6 +412,8 @@ class _Task:
             not_collected=list(found.failed),
             left_out=list(found.left_out),
             links_out=[*dict.fromkeys([*self._links_before, *found.links_out])],
+            # Of several nodes, another one may have it.
+            unmatched=[] if self._said.further_nodes else list(found.unmatched),
             collected_time=self._now(),
         )
 

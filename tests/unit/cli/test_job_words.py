@@ -64,6 +64,14 @@ def test_the_list_names_jobs_of_which_something_is_not_saved() -> None:
     assert "saved" not in "".join(listed(JobsListed(jobs=[ONE])))
 
 
+def test_what_was_to_be_collected_and_matched_nothing_is_told() -> None:
+    task = msgspec.structs.replace(TASK, unmatched=["ckpt/*.pt"])
+    job = msgspec.structs.replace(ONE, tasks=[task], collect=["ckpt/*.pt"])
+    text = "\n".join(details(job, None))
+    assert "collects   outputs/ ckpt/*.pt\n" in text
+    assert "`--collect 'ckpt/*.pt'` matched nothing" in text
+
+
 def test_without_jobs_the_next_step_is_told_unless_there_are_some_that_cannot_be_read() -> None:
     assert list(listed(JobsListed(jobs=[]))) == ["no jobs; `scratchflow submit -- CMD` submits one"]
     assert list(listed(JobsListed(jobs=[], damaged=["x"]))) == [

@@ -19,6 +19,8 @@ from scratchflow.model.errors.base import UsageInvalid
         (["--", " ", "x"], "first word after `--` is empty"),
         ([""], "beneath the workspace"),
         (["../x.sh"], "beneath the workspace"),
+        (["--grid", "lr=0.1", "0.01", "--", "true"], "`0.01` stands before `--`"),
+        (["job.sh", "--", "x"], "`job.sh` stands before `--`"),
         (["--max-parallel", "-1", "--", "true"], "1 or more"),
     ],
 )

@@ -1920,6 +1920,7 @@ export interface TaskShown {
   not_collected?: Array<string>;
   left_out?: Array<string>;
   links_out?: Array<string>;
+  unmatched?: Array<string>;
   peak_memory_bytes?: number | null;
   cpu_s?: number | null;
   cancelled_by?: string;

@@ -64,6 +64,9 @@ def test_only_the_tasks_that_failed_are_run_again(cluster: Cluster) -> None:
     assert record(cluster, again.job).chosen == [1, 2]
     assert record(cluster, again.job).tasks == list(tasks)
     assert "--array=1-2" in again.command
+    with pytest.raises(JobNotReady, match=r"task 0 of job .* has not failed") as caught:
+        rerun_job(cluster.login, RerunJob(wanted=f"{first.number}_0", failed=True))
+    assert f"`scratchflow jobs rerun --failed {first.number}`" in caught.value.shown_hint
 
 
 def test_without_a_failure_nothing_is_submitted(cluster: Cluster) -> None:

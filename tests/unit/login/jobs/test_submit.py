@@ -127,7 +127,14 @@ def test_a_signal_that_nobody_could_heed_is_refused(cluster: Cluster, wrong: Sub
 
 
 @pytest.mark.parametrize(
-    "wrong", [Submit(command=("x",), sbatch=("a.sh",)), Submit(command=("x",), collect=("../x",))]
+    "wrong",
+    [
+        Submit(command=("x",), sbatch=("a.sh",)),
+        Submit(command=("x",), collect=("../x",)),
+        Submit(command=("x",), collect=("~/x",)),
+        Submit(command=("x",), collect=("{a,b}/*",)),
+        Submit(command=("x",), collect=("x{1..3}",)),
+    ],
 )
 def test_what_would_mean_something_else_is_refused(cluster: Cluster, wrong: Submit) -> None:
     with pytest.raises(UsageInvalid):

@@ -109,6 +109,13 @@ def test_what_a_command_closed_behind_itself_is_opened_and_saved_at_its_end(
     assert list((desk.scratch / "jobs").iterdir()) == []
 
 
+def test_a_pattern_that_matches_nothing_is_noted(desk: Desk) -> None:
+    made = "mkdir a; echo made > a/x"
+    submitted(desk, "sh", "-c", made, collect=["a/*", "b/*", "sub/outputs"])
+    run(desk)
+    assert (task_of(desk).collected_files, task_of(desk).unmatched) == (1, ["b/*"])
+
+
 def test_where_a_job_that_died_had_closed_the_directory_of_all_copies_the_next_one_runs(
     desk: Desk,
 ) -> None:
