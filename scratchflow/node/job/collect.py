@@ -30,6 +30,7 @@ _AT_ONCE = 8
 _NOTE = "collected"
 _BEFORE = "before"
 _HALF_S = 86400
+_GONE = "the directory that the command was started in: it was moved away or removed, and what was in it is not saved"
 _FILE_CLOCK = 5  # CLOCK_REALTIME_COARSE, by which Linux notes when a file was changed; Python has no name for it
 
 
@@ -67,6 +68,7 @@ class Collector:
     ) -> None:
         """With `beside`, what differs from a file in the store goes there, and the store's stays as it is."""
         self._top, self._target, self._only_newer = top, target, only_newer
+        self._identity = _identity(top)
         self._beside = beside
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
         # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
@@ -109,6 +111,8 @@ class Collector:
         The last time, when the command is over, directories that it has closed are opened. It is also looked whether all
         that was saved is there: a store that was away for a while may have had another directory in its place.
         """
+        if is_last:
+            self._put_back()
         failed = self._copy_there(self._changed_when_opened() if is_last else self._changed())
         if is_last and (missing := self._missing()):
             for path in missing:
@@ -132,6 +136,8 @@ class Collector:
             for path, reason in failed.items()
         ]
         left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
+        if is_last and not os.path.isdir(self._top):
+            left_out.append(_GONE)
         return Collected(
             len(paths),
             size,
@@ -141,6 +147,15 @@ class Collector:
             tuple(self._where_links_lead())[:_NAMED],
             tuple(self._unmatched),
         )
+
+    def _put_back(self) -> None:
+        """The command may have given the directory that it was started in another name: it gets the first one again."""
+        if os.path.lexists(self._top) or self._identity is None:
+            return
+        for name in os.listdir(self._top.parent):
+            if _identity(self._top.with_name(name)) == self._identity:
+                os.rename(self._top.with_name(name), self._top)
+                return
 
     def _where_links_lead(self) -> Iterator[str]:
         """Each link out of the copy. Of those that were there before, a file cannot be told from the user's own data."""
@@ -370,6 +385,15 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 def _is_beneath(path: str, directories: Sequence[str]) -> bool:
     return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
+
+
+def _identity(directory: Path) -> tuple[int, int] | None:
+    """What stays the same when it gets another name; None for what is no directory."""
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
 def beneath_workspace(text: str) -> str | None:

@@ -109,6 +109,20 @@ def test_what_a_command_closed_behind_itself_is_opened_and_saved_at_its_end(
     assert list((desk.scratch / "jobs").iterdir()) == []
 
 
+def test_what_a_command_made_is_saved_though_it_has_renamed_its_directory(desk: Desk) -> None:
+    submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x; mv ../work ../other")
+    run(desk)
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
+    assert (task_of(desk).collected_files, task_of(desk).left_out) == (1, [])
+
+
+def test_that_a_command_has_removed_its_directory_is_told(desk: Desk) -> None:
+    submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x; rm -r ../work")
+    run(desk)
+    (line,) = task_of(desk).left_out
+    assert "moved away or removed" in line
+
+
 def test_a_pattern_that_matches_nothing_is_noted(desk: Desk) -> None:
     made = "mkdir a; echo made > a/x"
     submitted(desk, "sh", "-c", made, collect=["a/*", "b/*", "sub/outputs"])
