@@ -43,6 +43,17 @@ export function actionOf(hint: string): HintAction | undefined {
   return { kind: 'terminal', label: 'Open in Terminal', text };
 }
 
+const COMMAND_LINE = /`scratchflow [^`]+`/g;
+
+/** The text with the titles of commands in place of command lines that they run; what is meant for a terminal stays. */
+export function withTitles(text: string): string {
+  if (/\bterminal\b/.test(text)) return text;
+  return text.replace(COMMAND_LINE, (line) => {
+    const action = actionOf(line);
+    return action?.kind === 'command' ? action.label : line;
+  });
+}
+
 /** Whether the command does just that: `snapshots list` is what Browse Snapshots shows. */
 function isBare(rest: string): boolean {
   return ['', 'list', 'on'].includes(rest);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { actionOf } from '../src/hint';
+import { actionOf, withTitles } from '../src/hint';
 
 test('a bare verb in a hint becomes its command', () => {
   expect(actionOf('run `scratchflow backup` first')).toEqual({
@@ -48,3 +48,19 @@ test.each(['', 'check `ls -l`', 'use `scratchflow restore a\rrm -rf x`', '`rm -r
   'no button for: %j',
   (hint) => expect(actionOf(hint)).toBeUndefined(),
 );
+
+test.each([
+  [
+    '`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one',
+    'Initialize Scratch Space brings the last snapshot there; Create Workspace starts a new one',
+  ],
+  ['`scratchflow clear --pending` withdraws it', 'Withdraw Request withdraws it'],
+  // No command does just that, or not here.
+  ...[
+    '`scratchflow jobs show 16` tells how',
+    'run `scratchflow up` in a terminal',
+    '`ssh login`',
+  ].map((same) => [same, same]),
+])('%j is told as %j', (hint, told) => {
+  expect(withTitles(hint)).toBe(told);
+});

@@ -2,7 +2,7 @@
 
 import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
-import { actionOf, problemAction, type HintAction } from '../hint';
+import { actionOf, problemAction, withTitles, type HintAction } from '../hint';
 import { CANCELLED, NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, JobsListed, NodesShown, Results } from '../cli/protocol';
 import { problemText } from '../format/problemText';
@@ -112,12 +112,16 @@ export async function tellProblem(
   const action = fitting(context, problemAction(problem));
   const first = firstButton(problem, action?.label);
   const buttons = [wayOut?.label, first, LOG].filter((one) => one !== undefined);
-  const shown = inSettings(problem, (key) => context.editor.setting(key));
-  const pressed = await context.editor.fail(problemText(shown), ...buttons);
+  const pressed = await context.editor.fail(problemInWords(context, problem), ...buttons);
   if (pressed === undefined) return;
   if (pressed === wayOut?.label) await wayOut.take();
   else if (IN_ANY_PROFILE.has(pressed)) await openPlace(context, pressed, settingOf(problem));
   else if (action) await act(context, action, again);
+}
+
+/** As it is told in this editor: with its settings and its commands. */
+export function problemInWords({ editor }: Context, problem: Problem): string {
+  return withTitles(problemText(inSettings(problem, (key) => editor.setting(key))));
 }
 
 /** What the buttons do that have nothing to do with a profile. */
@@ -151,7 +155,8 @@ async function tellCancelled(
 ): Promise<void> {
   if (message === CANCELLED) return;
   const action = actionOf(message);
-  const pressed = await context.editor.inform(plain(message), ...(action ? [action.label] : []));
+  const buttons = action ? [action.label] : [];
+  const pressed = await context.editor.inform(withTitles(plain(message)), ...buttons);
   if (pressed !== undefined && action) await act(context, action, again);
 }
 

@@ -5,10 +5,9 @@
 import type { GpuTypeShown, NodesShown } from '../cli/protocol';
 import { problemOf } from '../cli/problem';
 import type { Choice } from '../editor';
-import { problemText } from '../format/problemText';
 import { counted, duration, plain, size } from '../format/words';
-import { inSettings, settingOf, slurmText, text } from '../settings';
-import { OPEN_SETTINGS, type Context } from './context';
+import { settingOf, slurmText, text } from '../settings';
+import { OPEN_SETTINGS, problemInWords, type Context } from './context';
 import { LOG, OPEN_SETTING } from './ofProfile';
 
 const AS_PROFILE = 'As the profile says';
@@ -50,12 +49,12 @@ export async function fillIn(
 const REFUSALS = new Set(['usage.invalid', 'allocation.refused']);
 const CHANGE = 'Change Request';
 
-async function wantsToChange({ editor }: Context, error: unknown): Promise<boolean> {
+async function wantsToChange(context: Context, error: unknown): Promise<boolean> {
+  const { editor } = context;
   const problem = problemOf(error);
   const setting = settingOf(problem);
   const buttons = [CHANGE, ...(setting === undefined ? [] : [OPEN_SETTING]), LOG];
-  const shown = inSettings(problem, (key) => editor.setting(key));
-  const pressed = await editor.fail(problemText(shown), ...buttons);
+  const pressed = await editor.fail(problemInWords(context, problem), ...buttons);
   if (pressed === LOG) editor.showLog();
   if (pressed === OPEN_SETTING) await editor.execute(OPEN_SETTINGS, setting);
   return pressed === CHANGE;

@@ -98,7 +98,7 @@ describe('while a request waits', () => {
     });
     await guarded(context, allocate)();
     expect(editor.seen.slice(-2)).toEqual([
-      `info: ${message} | Withdraw Request`,
+      'info: Cancelled. Job 8 stays in the queue; Withdraw Request withdraws it. | Withdraw Request',
       'command: scratchflow.withdraw',
     ]);
   });

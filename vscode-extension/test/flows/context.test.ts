@@ -13,7 +13,7 @@ test('an error shows message and hint, the hint’s command and the log', async 
   await guarded(context, askForNodes)();
   expect(editor.seen).toEqual([
     'error: Profile "local" has no cluster: its scheduler is "none". ' +
-      '`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another. | Set Up Cluster | Show Log',
+      'Set Up Cluster adds a cluster; `--profile` chooses another. | Set Up Cluster | Show Log',
   ]);
 });
 

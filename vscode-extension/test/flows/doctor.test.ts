@@ -13,7 +13,7 @@ test('Run Doctor puts what is wrong first; picking it says what mends it, with a
   await doctor(context);
   expect(editor.picked.map(({ label }) => label)).toEqual(['$(error) node', '$(pass) ssh']);
   expect(editor.seen.at(-2)).toBe(
-    'error: Node: there is none. `scratchflow allocate` takes one. | Allocate Compute Node | Show Log',
+    'error: Node: there is none. Allocate Compute Node takes one. | Allocate Compute Node | Show Log',
   );
   expect(editor.seen.at(-1)).toBe('command: scratchflow.allocate');
 });
