@@ -14,8 +14,8 @@ export interface Options {
   readonly silenceMs?: number;
   /** Another profile than the one in use. */
   readonly profile?: string;
-  /** Asks all profiles: then none is named. */
-  readonly isForAll?: boolean;
+  /** It asks all profiles, or makes one: then none is named. */
+  readonly withoutProfile?: boolean;
 }
 
 export interface Done<T> {
@@ -69,8 +69,8 @@ export class Cli {
     return [...this.running.values()].some((args) => !args.includes('--watch'));
   }
 
-  private globals({ profile, isForAll }: Options): readonly string[] {
-    if (isForAll) return [];
+  private globals({ profile, withoutProfile }: Options): readonly string[] {
+    if (withoutProfile) return [];
     return profile === undefined ? this.around.globalArgs() : ['--profile', profile];
   }
 

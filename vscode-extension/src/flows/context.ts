@@ -39,6 +39,7 @@ export interface Context {
 export interface Running {
   readonly title: string;
   readonly args?: readonly string[];
+  readonly withoutProfile?: boolean;
   readonly onEvent?: (event: AnyEvent, progress: Progress) => void;
 }
 
@@ -53,6 +54,7 @@ export function runWithProgress<O extends Op>(
     const run = () =>
       cli.run(op, {
         args: running.args ?? [],
+        withoutProfile: running.withoutProfile ?? false,
         signal: progress.signal,
         onEvent: (event) => {
           report(event);

@@ -34,6 +34,8 @@ async function setUp(context: Context, before: Answers): Promise<void> {
   }
 }
 
+/** The profile of the window is another one than that of the new cluster: named, it would be changed. */
+const NEW = { withoutProfile: true };
 const ANOTHER_HOST = 'Choose Another Host';
 /** The families of errors that another host, or the same one at another time, does not have. */
 const ABOUT_HOST = /^(connection|host_key)\./;
@@ -41,12 +43,13 @@ const ABOUT_HOST = /^(connection|host_key)\./;
 /** A name that leads nowhere is told before anything else is asked. */
 async function findHost(context: Context, login: string): Promise<void> {
   const title = `Looking for ${plain(login)}`;
-  await runWithProgress(context, 'setup --list-hosts', { title, args: [login] });
+  await runWithProgress(context, 'setup --list-hosts', { ...NEW, title, args: [login] });
 }
 
 async function agreeAndSetUp(context: Context, answers: Answers): Promise<void> {
   if (!(await confirmChanges(context, answers))) return;
   const { data } = await runWithProgress(context, 'setup', {
+    ...NEW,
     title: `Setting up ${plain(answers.login)}`,
     args: [...argumentsOf(answers), '--yes'],
   });
@@ -78,7 +81,7 @@ async function askMore({ editor }: Context, before: Answers): Promise<Answers | 
 /** One of the hosts that ssh knows, or any other. */
 async function askLogin({ cli, editor }: Context): Promise<string | undefined> {
   const hosts = cli
-    .run('setup --list-hosts')
+    .run('setup --list-hosts', NEW)
     .then(({ data }) => data.hosts.map((host) => ({ label: plain(host), value: host })))
     // Without a list any host can be typed; why there is none is in the log.
     .catch(() => []);
@@ -105,12 +108,16 @@ function argumentsOf({ login, store, partition }: Answers): string[] {
 async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp> {
   const args = [...argumentsOf(answers), '--dry-run'];
   const look = () =>
-    runWithProgress(context, 'setup', { title: `Looking at ${plain(answers.login)}`, args });
+    runWithProgress(context, 'setup', {
+      ...NEW,
+      title: `Looking at ${plain(answers.login)}`,
+      args,
+    });
   try {
     return (await look()).data;
   } catch (error) {
     if (!needsLogin(problemOf(error))) throw error;
-    const line = ['setup', ...args, ...context.globalArgs()];
+    const line = ['setup', ...args];
     const code = await context.editor.runToEnd('scratchflow: log in', await context.locate(), line);
     if (code !== 0) throw error;
     return (await look()).data;

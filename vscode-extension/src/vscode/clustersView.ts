@@ -23,7 +23,7 @@ export class ClustersView {
     private readonly store: Store,
   ) {
     this.everywhere = new Everywhere({
-      ask: async () => (await cli.run('status --all', { isForAll: true })).data,
+      ask: async () => (await cli.run('status --all', { withoutProfile: true })).data,
       changed: () => this.redraw(),
       now: Date.now,
     });

@@ -14,7 +14,7 @@ test('a window’s own profile is named, unless all of them are asked', async ()
   const around = { globalArgs: () => ['--profile', 'aws'] };
   const { cli, calls } = fakeCli({ status: answering({}) }, around);
   await cli.run('status');
-  await cli.run('status --all', { isForAll: true });
+  await cli.run('status --all', { withoutProfile: true });
   expect(calls().map(({ argv }) => argv?.join(' '))).toEqual([
     'status --profile aws --json',
     'status --all --json',

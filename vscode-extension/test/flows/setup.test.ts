@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { setup } from '../../src/flows/setup';
-import { answering, failure } from '../fakeCli';
+import { answering, failure, fakeCli } from '../fakeCli';
 import { lab } from './lab';
 
 const DONE = {
@@ -39,6 +39,15 @@ test('without a store the one that the cluster offers is proposed, with the reas
   expect(argvs()).toEqual([HOSTS, FOUND, 'setup login --dry-run']);
   const text = editor.seen.find((line) => line.startsWith('text: '));
   expect(text).toContain('\n# store = /fsx/$USER/s: shared, 2 TiB free\n+[profiles.login]');
+});
+
+test('never names the profile of the window, which would be changed', async () => {
+  const { context } = lab({}, { ...ANSWERS, 'Set up login as': 'Set Up' });
+  const own = fakeCli({ setup: answering(DONE) }, { globalArgs: () => ['--profile', 'local'] });
+  await setup({ ...context, cli: own.cli });
+  const argvs = own.calls().map(({ argv = [] }) => argv.join(' '));
+  expect(argvs.at(-1)).toBe(`${ARGS} --yes --json`);
+  expect(argvs.filter((argv) => argv.includes('--profile'))).toEqual([]);
 });
 
 test('changes nothing without a yes', async () => {
@@ -85,7 +94,7 @@ test.each([
   editor.exitCodes = [code];
   await expect(setup(context)).rejects.toThrow(); // this one asks again and again
   expect(editor.seen.filter((line) => line.startsWith('terminal'))).toEqual([
-    `terminal: scratchflow: log in: ${ARGS} --dry-run --profile aws`,
+    `terminal: scratchflow: log in: ${ARGS} --dry-run`,
   ]);
   expect(argvs()).toEqual(expected);
 });
