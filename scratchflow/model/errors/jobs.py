@@ -74,7 +74,7 @@ class OutputsDiffer(ScratchflowError):
     code = "job.target_differs"
     exit_code = 35
     message = "`{target}` has other files where the job made {count}: {paths}; nothing was changed"
-    hint = "name another directory, or move these away first"
+    hint = "they were changed since, or are not from this job: name another directory, or move these away first"
 
 
 class SubmitCutShort(EndedBySignal):

@@ -26,7 +26,9 @@ from scratchflow.model.requests import PutOutputs
 from scratchflow.model.results.jobs import OutputsPut
 from scratchflow.model.text import counted, printable
 from scratchflow.node.context import NodeContext
+from scratchflow.node.job.copying import stamp_of
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.taken_home import TakenHome, digest_of
 from scratchflow.store.directory import find_place
 from scratchflow.store.jobs.outputs import Output, outputs_of_tasks, place_of
 from scratchflow.store.jobs.records import read_job
@@ -59,7 +61,10 @@ def put_outputs(here: NodeContext, notify: Notifier, asked: PutOutputs) -> Outpu
 
 
 def put_in(target: Path, fill: Filling, *, dry_run: bool = False) -> OutputsPut:
-    """Lets `fill` make files in a room beside those of the target, then moves there what is missing."""
+    """Lets `fill` make files in a room beside those of the target, then moves there what is missing.
+
+    What an earlier call has put there and nobody has changed since is brought up to date: the job has gone on.
+    """
     done = OutputsPut(target=printable(target), host=os.uname().nodename, dry_run=dry_run)
     if dry_run:
         return done
@@ -69,20 +74,38 @@ def put_in(target: Path, fill: Filling, *, dry_run: bool = False) -> OutputsPut:
         with building_beside(target / "outputs", os.urandom(4).hex()) as room:
             names = fill(room)
             placing = compare_names(room, names, target)
-            if placing.differing:
-                raise _differ(target, placing.differing)
-            size = sum(_content_bytes(room / name) for name in placing.new)
+            taken = TakenHome.read(target)
+            outdated = taken.unchanged_among(placing.differing)
+            if others := [name for name in placing.differing if name not in outdated]:
+                raise _differ(target, others)
+            written = [*placing.new, *outdated]
+            size = sum(_content_bytes(room / name) for name in written)
+            digests = {name: digest_of(room / name) for name in names if _is_regular(room / name)}
             try:
                 place_new(room, placing.new, target)
             except FileExistsError as error:
-                taken = os.path.relpath(error.filename2 or error.filename, target)
-                raise _differ(target, [taken]) from error
+                there = os.path.relpath(error.filename2 or error.filename, target)
+                raise _differ(target, [there]) from error
+            for name in outdated:
+                _bring_up_to_date(room, name, target, outdated[name])
+    taken.with_more(digests).write()
     return msgspec.structs.replace(
         done,
-        written_files=len(placing.new),
+        written_files=len(written),
         written_bytes=size,
-        same_files=len(names) - len(placing.new),
+        same_files=len(names) - len(written),
     )
+
+
+def _bring_up_to_date(room: Path, name: str, target: Path, looked: os.stat_result) -> None:
+    """Replaces a file that nobody has changed since it was looked at."""
+    if stamp_of(os.lstat(target / name)) != stamp_of(looked):
+        raise _differ(target, [name])
+    os.replace(room / name, target / name)
+
+
+def _is_regular(path: Path) -> bool:
+    return stat.S_ISREG(os.lstat(path).st_mode)
 
 
 def send_outputs(found: Sequence[Output], emit: Emit) -> str:

@@ -1,4 +1,4 @@
-"""Which files of a directory came from snapshots, with a digest of each: one that still has it was not changed here.
+"""Which files of a directory came from snapshots or jobs, with a digest of each: one that still has it was not changed here.
 
 In the user's own state directory, because the target is the user's. It may be removed at any time: then files that
 differ from the snapshot are named instead of brought up to date.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,9 +46,18 @@ class TakenHome(msgspec.Struct, frozen=True):
         return cls(real, note.digests if note.directory == _text(str(real)) else {})
 
     def is_unchanged(self, name: str) -> bool:
-        """Whether the file is the one that came from a snapshot."""
+        """Whether the file is the one that came."""
         known = self.digests.get(_text(name))
         return known is not None and digest_of(self.directory / name) == known
+
+    def unchanged_among(self, names: Iterable[str]) -> dict[str, os.stat_result]:
+        """Those of these that are regular files and as they came, each with what it was when it was looked at."""
+        found = {}
+        for name in names:
+            looked = os.lstat(self.directory / name)
+            if stat.S_ISREG(looked.st_mode) and self.is_unchanged(name):
+                found[name] = looked
+        return found
 
     def with_more(self, digests: Mapping[str, str]) -> TakenHome:
         """The same with what came now."""

@@ -85,6 +85,29 @@ def test_a_file_that_differs_stays_and_nothing_else_is_written(tmp_path: Path) -
     assert (tmp_path / "a").read_text() == "mine"
 
 
+def test_what_an_earlier_call_brought_grows_with_the_job_unless_it_was_changed_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    target = tmp_path / "job-41"
+
+    def longer(room: Path) -> list[str]:
+        (room / "a").write_text("new and more")
+        return ["a"]
+
+    put_in(target, fill)
+    done = put_in(target, longer)
+    assert (done.written_files, done.same_files, (target / "a").read_text()) == (
+        1,
+        0,
+        "new and more",
+    )
+    (target / "a").write_text("mine")
+    with pytest.raises(OutputsDiffer):
+        put_in(target, longer)
+    assert (target / "a").read_text() == "mine"
+
+
 def test_a_dry_run_makes_nothing(tmp_path: Path) -> None:
     assert put_in(tmp_path / "new", fill, dry_run=True).dry_run
     assert not (tmp_path / "new").exists()
