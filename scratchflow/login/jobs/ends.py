@@ -123,8 +123,11 @@ def _before_it_began(
     return f"the job ended before that{away}; {log}, {again}"
 
 
-def rest_of(own: TaskRecord | None) -> str:
-    """Where that is which a task that is over has made and which is not saved, and how it gets home; empty when all is."""
+def rest_of(own: TaskRecord | None, *, waits: bool = False) -> str:
+    """Where that is which a task that is over has made and which is not saved, and how it gets home; empty when all is.
+
+    `waits`: it is in the queue for its next run. Until that runs, nobody else saves what the last one left.
+    """
     if own is None:
         return ""
     if own.has_lost:
@@ -139,6 +142,11 @@ def rest_of(own: TaskRecord | None) -> str:
         what = "what is not saved is still"
     elif not {own.node, *own.further_nodes} & {*own.unsaved_on}:
         what = "what an earlier run of it made last may still be"
+    if waits and own.node in own.unsaved_on:
+        return (
+            f"{what} on {in_words(own.unsaved_on)}; its next run saves it if that starts there. Elsewhere it begins without"
+            f" it, and once it runs, the next job on `{own.node}` saves it, such as {_submit_on(own.node, 'true')}"
+        )
     return f"{what} on {in_words(own.unsaved_on)}; {way_home(own)}"
 
 

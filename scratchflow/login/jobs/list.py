@@ -209,7 +209,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         damaged=task in looked.damaged,
         unsaved_on=past.unsaved_on if past else [],
         lost=bool(past and past.has_lost),
-        rest=rest_of(past),
+        rest=rest_of(past, waits=state == "PENDING"),
         removed=own.removed if own else [],
     )
 

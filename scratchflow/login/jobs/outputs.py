@@ -37,7 +37,7 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
     found = outputs_of_tasks(place, record, tasks)
     directory = job_directory(place, record.id).all_outputs
     wanted = list(tasks) or record.task_numbers
-    left, is_over = _left(login, place, record, wanted)
+    past, waiting, is_over = _past(login, place, record, wanted)
     with store_errors(directory):
         sha256 = send_outputs(found, login.emit) if asked.send else ""
     return OutputsShown(
@@ -55,37 +55,34 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
         tasks=wanted,
         is_array=record.is_array,
         sha256=sha256,
-        unsaved_on=[*dict.fromkeys(node for own in left for node in own.unsaved_on)],
-        rest=_rest(record, left),
+        unsaved_on=[*dict.fromkeys(node for own in past for node in own.unsaved_on)],
+        rest=_rest(record, past, waiting),
         is_over=is_over,
     )
 
 
-def _left(
+def _past(
     login: LoginHost, place: StoreDirectory, record: JobRecord, wanted: Collection[int]
-) -> tuple[list[TaskRecord], bool]:
-    """Those of these tasks whose runs that are over have left something that is not saved; whether all tasks are over."""
+) -> tuple[list[TaskRecord], list[int], bool]:
+    """What these tasks' runs that are over have said, which tasks wait in the queue, and whether all are over."""
     tasks = read_tasks(place, record.id)
     own = [tasks[number] for number in wanted if number in tasks]
     if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
-        return [one for one in own if _has_more(one)], True
+        return own, [], True
     (looked,) = look_at(login, place, [record])
     own = [past for number in wanted if (past := looked.past(number))]
     is_over = all(map(looked.is_over_of, wanted))
-    return [one for one in own if _has_more(one)], is_over
+    waiting = [number for number in wanted if looked.state(number) == "PENDING"]
+    return own, waiting, is_over
 
 
-def _has_more(own: TaskRecord) -> bool:
-    return bool(rest_of(own) or own.links_out or own.unmatched)
-
-
-def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
+def _rest(record: JobRecord, tasks: list[TaskRecord], waiting: Collection[int]) -> list[str]:
     """One line for each thing that is to be known, with the first tasks that it is about."""
     by_words: dict[str, list[str]] = {}
-    for own in left:
+    for own in tasks:
         links = [f"left out: {line}" for line in own.links_out]
         unmatched = map(unmatched_in_words, own.unmatched)
-        for words in filter(None, [rest_of(own), *links, *unmatched]):
+        for words in filter(None, [rest_of(own, waits=own.task in waiting), *links, *unmatched]):
             by_words.setdefault(words, []).append(name_of(record, own.task))
     return [f"job {_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
 

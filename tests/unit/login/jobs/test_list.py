@@ -7,12 +7,13 @@ import pytest
 
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import condition_of, list_jobs, show_job, states_of, waits_for
+from scratchflow.login.jobs.outputs import show_outputs
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Warned
 from scratchflow.model.job import TaskRecord
-from scratchflow.model.requests import ListJobs, OneJob, RerunJob, Submit
+from scratchflow.model.requests import JobOutputs, ListJobs, OneJob, RerunJob, Submit
 from scratchflow.model.results.jobs import TaskShown
 from scratchflow.store.jobs.over import read_over
 from scratchflow.store.jobs.records import job_directory, write_task
@@ -321,6 +322,18 @@ def test_one_that_has_not_ended_is_open(cluster: Cluster) -> None:
     assert (job.condition, job.is_open, job.is_array) == ("waiting", True, False)
     assert job.handle == job.tasks[0].handle
     assert (job.states, job.failed_tasks, job.tasks[0].is_open) == ("PENDING", 0, True)
+
+
+def test_what_a_job_that_waits_again_has_left_is_saved_by_its_next_run_and_nobody_else(
+    cluster: Cluster,
+) -> None:
+    job = run(cluster, "a", "PENDING")
+    own = TaskRecord(task=0, job_id=1, node="n1", phase="running", start="")
+    write_task(cluster.desk.place, job, own)
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert "on `n1`; its next run saves it if that starts there" in task.rest
+    (told,) = show_outputs(cluster.login, JobOutputs(wanted=job)).rest
+    assert told.endswith(task.rest)
 
 
 def test_a_run_that_slurm_could_not_launch_has_no_time_of_the_one_before(cluster: Cluster) -> None:
