@@ -28,14 +28,13 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     """What went over, and what is the newest there now."""
     to = f"profile `{printable(done.to)}`"
     yield from _not_copied(done, to)
-    is_left_out = done.damaged or done.blocked or done.in_the_way or done.not_whole
-    if not done.copied and is_left_out and not done.already_there:
+    if not done.copied and done.is_left_out and not done.already_there:
         return
     if not done.copied:
         is_one = len(done.already_there) == 1
         all_of_them = "it" if is_one else "all of them"
         all_others = "the other one" if is_one else "all others"
-        yield f"{to} has {all_others if is_left_out else all_of_them} already"
+        yield f"{to} has {all_others if done.is_left_out else all_of_them} already"
         return
     what = counted(len(done.copied), "snapshot")
     size = format_size(done.sent_bytes)
@@ -94,6 +93,8 @@ def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
             yield f"damaged in the store of profile `{source}`: snapshot {named(one)}; {to} has it whole, and {back} mends it"
             continue
         yield f"{not_copied}, because it is damaged: snapshot {named(one)}"
+    for one, reason in done.unreadable.items():
+        yield f"{not_copied}: snapshot {named(one)} cannot be read: {printable(reason)}"
     for one in done.blocked:
         yield (
             f"{not_copied}: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
@@ -121,11 +122,13 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
             yield f"damaged in the store, and sent before: snapshot {named(one)}; {again}"
         else:
             yield f"not sent, because it is damaged: snapshot {named(one)}"
+    for one, reason in done.unreadable.items():
+        yield f"not sent: snapshot {named(one)} cannot be read: {printable(reason)}"
     yield from _blocked(done)
     if not done.sent:
         if done.there:
             yield f"{mirror} has {_already(done)} already"
-        elif not done.damaged and not done.blocked:
+        elif not done.is_left_out:
             yield "the store has no snapshot: nothing was sent"
         return
     what, size = counted(len(done.sent), "snapshot"), format_size(done.sent_bytes)
@@ -137,7 +140,7 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
 
 def _already(done: SnapshotsMirrored) -> str:
     count = counted(done.there, "snapshot")
-    if done.damaged or done.blocked:
+    if done.is_left_out:
         return "the other snapshot" if done.there == 1 else f"the other {count}"
     return f"{'the' if done.there == 1 else 'all'} {count}"
 

@@ -53,6 +53,11 @@ class Catalogue(msgspec.Struct, frozen=True):
     damaged: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
+    def unreadable(self) -> dict[str, str]:
+        """Why manifests cannot be used, by snapshot."""
+        return {one.snapshot: one.reason for one in self.skipped}
+
+    @property
     def main_line(self) -> tuple[Manifest, ...]:
         """The snapshots of which the last is the newest: without those that were taken beside it, as forks.
 

@@ -110,6 +110,7 @@ def copy_snapshots(
         duration_s=round(time.monotonic() - started_s, 3),
         newest=(at_the_end or lacking).newest,
         damaged=sorted([*offered.damaged, *copy.damaged, *foretold]),
+        unreadable=offered.unreadable,
         blocked=sorted(blocked - mended),
         in_the_way={one.id: one.in_the_way for one in left_out if one.in_the_way},
         not_whole=sorted(not_whole),

@@ -31,6 +31,8 @@ class SnapshotsOffered(Result, frozen=True):
     snapshots: list[WholeSnapshot]
     along: list[str] = []
     damaged: list[str] = []
+    # Why manifests of this store cannot be read, by snapshot; when all snapshots are asked for.
+    unreadable: dict[str, str] = {}
     # Archives that were found damaged when they were last read. They may be whole again: only reading them tells.
     doubted: list[str] = []
     store_id: str | None = None
@@ -114,6 +116,8 @@ class SnapshotsCopied(Result, frozen=True):
     newest: str | None = None
     # Those that are damaged in the store that they were to come from; with `dry_run`, as far as that is known.
     damaged: list[str] = []
+    # Those whose manifest cannot be read there, with the reason; when all snapshots are asked for.
+    unreadable: dict[str, str] = {}
     # The other store has another archive under their name, or a damaged one.
     blocked: list[str] = []
     # What lies in the other store under a name that they need and is no file of ours, by snapshot.
@@ -135,7 +139,13 @@ class SnapshotsCopied(Result, frozen=True):
 
     def exit_code(self) -> int:
         """That of damage, when anything is not there because of it."""
-        return 31 if self.damaged or self.blocked or self.in_the_way or self.not_whole else 0
+        return 31 if self.is_left_out else 0
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether anything is not there that was asked for."""
+        here = self.damaged or self.unreadable
+        return bool(here or self.blocked or self.in_the_way or self.not_whole)
 
 
 class SnapshotsMirrored(Result, frozen=True):
@@ -148,6 +158,8 @@ class SnapshotsMirrored(Result, frozen=True):
     there: int = 0
     sent_bytes: int = 0
     damaged: list[str] = []
+    # Those whose manifest in the store cannot be read, with the reason.
+    unreadable: dict[str, str] = {}
     # The mirror has something else under the name of a file that they need.
     blocked: list[str] = []
     dry_run: bool = False
@@ -158,7 +170,12 @@ class SnapshotsMirrored(Result, frozen=True):
 
     def exit_code(self) -> int:
         """That of damage, when anything was left out because of it, here or on the mirror."""
-        return 31 if self.damaged or self.blocked or self.wrong else 0
+        return 31 if self.is_left_out or self.wrong else 0
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether a snapshot of the store was not sent."""
+        return bool(self.damaged or self.unreadable or self.blocked)
 
 
 class MirrorKept(Result, frozen=True):

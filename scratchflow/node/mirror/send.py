@@ -67,8 +67,11 @@ def mirror_snapshots(context: NodeContext, notify: Notifier, asked: DryRun) -> S
     forget_old_listing(place)
     if asked.dry_run:
         return _Sending(context, notify, place, remote).foretell()
-    if not read_catalogue(place).snapshots:
-        return SnapshotsMirrored(mirror=remote.directory, duration_s=0.0)
+    catalogue = read_catalogue(place)
+    if not catalogue.snapshots:
+        return SnapshotsMirrored(
+            mirror=remote.directory, duration_s=0.0, unreadable=catalogue.unreadable
+        )
     with context.lock(mirror_place(place), DOING, remark=notify.remark) as lock:
         return _noting_failure(_Sending(context, notify, place, remote), lock)
 
@@ -307,6 +310,7 @@ class _Sending:
             sent_bytes=self._sent_bytes,
             duration_s=round(self._context.monotonic() - self._started_s, 3),
             damaged=sorted(plan.bad),
+            unreadable=plan.unreadable,
             blocked=list(plan.blocked),
             wrong=[beneath(self._remote.directory, name) for name in plan.wrong],
             sent_before=sorted(plan.bad.intersection(plan.there)),
@@ -318,6 +322,7 @@ class _Plan:
 
     def __init__(self, catalogue: Catalogue, bad: frozenset[str], there: Mirrored) -> None:
         self.bad = bad
+        self.unreadable = catalogue.unreadable
         self.there = [one.id for one in catalogue.snapshots if there.has(one)]
         known = bad.union(self.there)
         lacking = [one for one in catalogue.snapshots if one.id not in known]

@@ -91,6 +91,7 @@ def offer(context: NodeContext, notify: Notifier, asked: Offer) -> SnapshotsOffe
         snapshots=snapshots,
         along=[one.id for one in along],
         damaged=sorted(damaged),
+        unreadable={} if asked.snapshots else catalogue.unreadable,
         doubted=sorted(damaged_archives(place, catalogue.snapshots)),
         store_id=read_store_id(place),
         parents=parents_known(catalogue.snapshots, read_noted(place)),

@@ -1596,6 +1596,7 @@ export interface SnapshotsCopied {
   duration_s: number;
   newest?: string | null;
   damaged?: Array<string>;
+  unreadable?: Record<string, string>;
   blocked?: Array<string>;
   in_the_way?: Record<string, string>;
   not_whole?: Array<string>;
@@ -1663,6 +1664,7 @@ export interface SnapshotsMirrored {
   there?: number;
   sent_bytes?: number;
   damaged?: Array<string>;
+  unreadable?: Record<string, string>;
   blocked?: Array<string>;
   dry_run?: boolean;
   wrong?: Array<string>;
@@ -1691,6 +1693,7 @@ export interface SnapshotsOffered {
   snapshots: Array<WholeSnapshot>;
   along?: Array<string>;
   damaged?: Array<string>;
+  unreadable?: Record<string, string>;
   doubted?: Array<string>;
   store_id?: string | null;
   parents?: Record<string, string>;

@@ -225,6 +225,22 @@ def test_one_that_was_sent_and_found_to_be_damaged_later_is_not_called_unsent_no
     assert first not in said
 
 
+def test_one_whose_manifest_cannot_be_read_is_named(directory: Server, tmp_path: Path) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    mirror(desk)
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot or ""
+    desk.place.manifest(second).unlink()
+    desk.place.manifest(second).mkdir()
+    done = mirror(desk)
+    assert (done.sent, done.there, list(done.unreadable)) == ([], 1, [second])
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    first, last = mirrored(done)
+    assert first.startswith(f"not sent: snapshot {named(second)} cannot be read: ")
+    assert last.endswith("has the other snapshot already")
+
+
 def test_the_mirror_of_another_store_gets_nothing(directory: Server, tmp_path: Path) -> None:
     desk = desk_with(directory, tmp_path / "desk")
     desk.backup()

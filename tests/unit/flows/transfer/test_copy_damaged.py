@@ -7,6 +7,7 @@ import os
 import pytest
 
 from scratchflow.cli.transfer_words import copied
+from scratchflow.model.ages import named
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
@@ -139,3 +140,21 @@ def test_a_store_there_that_cannot_be_used_is_told_with_its_profile(two: Two) ->
     (two.there.place.directory / "store.json").write_text("junk")
     with pytest.raises(StoreUnusable, match=r"^profile `there`: the store `"):
         two.copy()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_one_whose_manifest_cannot_be_read_is_named_when_all_are_copied(
+    two: Two, *, dry_run: bool
+) -> None:
+    *others, last = two.here.ids
+    two.copy(*others)
+    manifest = two.here.place.manifest(last)
+    half = manifest.read_bytes()[:100]
+    manifest.chmod(0o600)
+    manifest.write_bytes(half)
+    done = two.copy(dry_run=dry_run)
+    assert list(done.unreadable) == [last]
+    assert done.exit_code() == 31
+    first, second = copied(done)
+    assert f"snapshot {named(last)} cannot be read: its manifest is damaged" in first
+    assert second == "profile `there` has all others already"
