@@ -143,10 +143,12 @@ def until(end_time: str | None, seconds_left: float | None = None) -> str:
 
 
 def named(snapshot: str) -> str:
-    """A snapshot with its age: `570643 (12 min ago)`."""
+    """A snapshot with its age: `570643 (12 min ago)`; without one if its id lies in the future, as clocks may have it."""
     begun_s = taken_s(snapshot)
     if begun_s is None:
         return snapshot
+    if begun_s - time.time() > _MINUTE_S:
+        return shown_id(snapshot)
     when = utc_text(begun_s) if Wording.in_full else age_at(begun_s, time.time())
     return f"{shown_id(snapshot)} ({when})"
 

@@ -23,10 +23,13 @@ from scratchflow.model.snapshot import (
     is_snapshot_id,
     snapshot_id,
 )
+from scratchflow.model.times import epoch
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 LATEST = "latest"
+# How far the clocks of a cluster's machines may differ before the time of an id is no longer the time to tell.
+_CLOCKS_DIFFER = timedelta(minutes=10)
 
 _MANIFEST_LIMIT_BYTES = 8 * 1024 * 1024
 
@@ -180,6 +183,24 @@ def begun_at(snapshot: str) -> datetime:
     date = int(snapshot[:4]), int(snapshot[4:6]), int(snapshot[6:8])
     clock = int(snapshot[9:11]), int(snapshot[11:13]), int(snapshot[13:15])
     return datetime(*date, *clock, tzinfo=timezone.utc)
+
+
+def time_to_tell(snapshot: str, now: datetime) -> datetime:
+    """When a snapshot with this fresh id was taken: as the id says, unless that is far in the future.
+
+    An id is moved behind the greatest one. After one backup with the clock ahead that is a time to come,
+    of every later snapshot until that day; then it is the clock that says when this one was taken.
+    """
+    begun = begun_at(snapshot)
+    return begun if begun - now <= _CLOCKS_DIFFER else now
+
+
+def taken_at(manifest: Manifest) -> datetime:
+    """When a snapshot was taken, by the clock of its machine. Its id may be later, and says the order alone."""
+    taken_s = epoch(manifest.time)
+    if taken_s is None:
+        return begun_at(manifest.id)
+    return datetime.fromtimestamp(taken_s, timezone.utc)
 
 
 def _carries_a_time(snapshot: str) -> bool:

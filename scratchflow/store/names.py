@@ -13,7 +13,7 @@ from scratchflow.model.errors.snapshots import SnapshotAmbiguous, SnapshotMissin
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import closest, shortened
 from scratchflow.model.zone import Zone
-from scratchflow.store.catalogue import LATEST, Catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, taken_at
 
 if TYPE_CHECKING:
     from scratchflow.model.moments import Moment
@@ -109,26 +109,28 @@ def _moment(catalogue: Catalogue, wanted: str, asker: Asker) -> Moment | None:
 
 
 def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) -> Manifest:
-    """What was the newest at that moment: the greatest id, in the order of commits, of none that is a fork."""
+    """What was the newest at that moment, of none that is a fork: the last by its time, of several by its id."""
     if moment.since_s > asker.now_s:
         raise _missing(catalogue, wanted, asker, "that is in the future; ")
-    past = [one for one in _ids_of_work(catalogue) if (taken_s(one) or 0) <= moment.until_s]
+    times = _times(catalogue)
+    past = [one for one in _ids_of_work(catalogue) if times[one] <= moment.until_s]
     if not past:
         raise _missing(catalogue, wanted, asker, _oldest(catalogue, asker))
-    found = _readable(catalogue, wanted, past[-1], asker)
-    begun_s = taken_s(found.id) or 0
-    earlier = moment.is_day and begun_s < moment.since_s
+    last = max(past, key=lambda one: (times[one], one))
+    found = _readable(catalogue, wanted, last, asker)
+    earlier = moment.is_day and times[last] < moment.since_s
     none_then = "; none was taken that day, so this is the last one before it" if earlier else ""
     asker.tell(
-        f"`{wanted}` is snapshot {_described(found.id, found, _when(found.id, asker))}{none_then}"
+        f"`{wanted}` is snapshot {_described(last, found, _when(times[last], asker))}{none_then}"
     )
     return found
 
 
 def _oldest(catalogue: Catalogue, asker: Asker) -> str:
-    oldest = _ids_of_work(catalogue)[:1]
+    oldest, times = _ids_of_work(catalogue)[:1], _times(catalogue)
     words = [
-        f"the oldest snapshot is {_described(one, None, _when(one, asker))}; " for one in oldest
+        f"the oldest snapshot is {_described(one, None, _when(times[one], asker))}; "
+        for one in oldest
     ]
     return "".join(words)
 
@@ -162,22 +164,28 @@ def _described(snapshot: str, manifest: Manifest | None, when: str, name: str = 
     return f"{name or short_id(snapshot)} ({when}{quoted})"
 
 
-def _age(snapshot: str, asker: Asker) -> str:
-    return age_at(taken_s(snapshot) or 0, asker.now_s, asker.zone)
+def _times(catalogue: Catalogue) -> dict[str, float]:
+    """When each was taken, by its manifest; by its id where that cannot be read."""
+    unread = {one: taken_s(one) or 0 for one in _unread(catalogue)}
+    return {**unread, **{one.id: taken_at(one).timestamp() for one in catalogue.snapshots}}
 
 
-def _when(snapshot: str, asker: Asker) -> str:
+def _age(moment_s: float, asker: Asker) -> str:
+    return age_at(moment_s, asker.now_s, asker.zone)
+
+
+def _when(moment_s: float, asker: Asker) -> str:
     """`15 Nov 17:40, 11 h ago`: to compare with what was asked for."""
-    moment = wall_time(taken_s(snapshot) or 0, asker.now_s, asker.zone)
-    return ", ".join(dict.fromkeys([moment, _age(snapshot, asker)]))
+    moment = wall_time(moment_s, asker.now_s, asker.zone)
+    return ", ".join(dict.fromkeys([moment, _age(moment_s, asker)]))
 
 
 def _listed(catalogue: Catalogue, snapshots: Sequence[str], asker: Asker) -> str:
     """The newest of these, in one line, newest last."""
     known = {one.id: one for one in catalogue.snapshots}
-    names = short_ids(_ids(catalogue))
+    names, times = short_ids(_ids(catalogue)), _times(catalogue)
     shown = [
-        _described(one, known.get(one), _age(one, asker), names[one])
+        _described(one, known.get(one), _age(times[one], asker), names[one])
         for one in snapshots[-_LISTED:]
     ]
     more = f" and {len(snapshots) - _LISTED} older" if len(snapshots) > _LISTED else ""

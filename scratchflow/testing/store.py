@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
+from scratchflow.model.ages import taken_s
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
+from scratchflow.model.times import iso_time
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import Clock, LockTiming, StoreLock
@@ -68,7 +70,7 @@ def make_manifest(snapshot: str, **changes: Any) -> Manifest:
     plain = Manifest(
         schema=MANIFEST_SCHEMA,
         id=snapshot,
-        time="2026-11-15T09:30:00Z",
+        time=iso_time(taken_s(snapshot)) or "",
         kind="full",
         parent=None,
         needs=[],

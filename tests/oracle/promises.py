@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from scratchflow.model.snapshot import Manifest
-from scratchflow.store.catalogue import begun_at
+from scratchflow.store.catalogue import begun_at, taken_at
 from tests.oracle.photograph import Node, Photograph
 
 # Snapshots that scratchflow takes by itself must not push out those that somebody wanted.
@@ -107,11 +107,9 @@ def wrongly_removed(
     result += [f"{one.id}: keep_last" for one in gone if one.id in newest]
     if before and max(one.id for one in before) not in after:
         result.append("the newest is gone")
-    for key, length in (("keep_hourly", 11), ("keep_daily", 8)):
-        periods = sorted({one[:length] for one in wanted}, reverse=True)[: rules[key]]
-        result += [f"{key}: nothing of {p} is left" for p in periods if not _any(p, after)]
+    for key, length in (("keep_hourly", 13), ("keep_daily", 10)):
+        periods = {one.id: taken_at(one).isoformat()[:length] for one in before}
+        last = list(dict.fromkeys(periods[one] for one in wanted))[: rules[key]]
+        left = {periods[one] for one in after if one in periods}
+        result += [f"{key}: nothing of {one} is left" for one in last if one not in left]
     return result
-
-
-def _any(period: str, ids: set[str]) -> bool:
-    return any(one.startswith(period) for one in ids)

@@ -10,8 +10,9 @@ import msgspec
 from scratchflow import __version__
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest
+from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
-from scratchflow.store.catalogue import begun_at
+from scratchflow.store.catalogue import time_to_tell
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.writer import Written
@@ -49,7 +50,7 @@ def plain_manifest(
     return Manifest(
         schema=MANIFEST_SCHEMA,
         id=snapshot,
-        time=f"{begun_at(snapshot):%Y-%m-%dT%H:%M:%SZ}",
+        time=iso_time(time_to_tell(snapshot, context.now()).timestamp()) or "",
         kind="full",
         parent=None,
         needs=[],

@@ -19,7 +19,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
+from scratchflow.store.catalogue import Catalogue, needed_archives, taken_at
 from scratchflow.store.checks.verified import known_damage
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.lineage import lineage_of, newest_full, read_noted
@@ -131,11 +131,12 @@ def _is_due_for_full(
 ) -> bool:
     """Whether the line has no full snapshot of the last `full_every`, or most of its bytes are dead."""
     whole = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
-    fulls = {one.id for one in whole if one.kind == "full"}
+    fulls = {one.id: one for one in whole if one.kind == "full"}
     lineage = lineage_of(catalogue.snapshots, read_noted(place))
-    full = newest_full(parent.manifest.id, lineage, fulls)
+    full = newest_full(parent.manifest.id, lineage, fulls.keys())
     full_every = timedelta(seconds=context.profile.backup.full_every.seconds)
-    if full is None or context.now() - begun_at(full) >= full_every:
+    # Also when it is from the future: a clock that was wrong once puts off no full one for years.
+    if full is None or abs(context.now() - taken_at(fulls[full])) >= full_every:
         return True
     uses = parent.index.uses()
     stored = sum(

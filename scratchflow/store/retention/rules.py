@@ -17,6 +17,8 @@ Invariants, each with a test:
 
 Ages are measured at the newest snapshot but one, or by the clock if that is earlier. So one backup
 taken while the clock was wrong, or the first one after a long absence, ages nothing away.
+Snapshots are ordered by their ids. Their hours, days and weeks are those of their manifests: after a
+backup with the clock ahead all ids are close together, in the future.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ import msgspec
 from scratchflow.model.results.snapshots import NOT_ASKED_FOR
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.units import Span
-from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
+from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives, taken_at
 from scratchflow.store.retention.lineage import (
     Lineage,
     line_of,
@@ -209,7 +211,7 @@ def _keep_special(
             reasons[one.id].append(_MARKED[mark.why])
         if one.id in decided.jobs and is_younger(now - decided.jobs[one.id][1], rules.keep_jobs):
             reasons[one.id].append("job")
-        age = now - begun_at(one.id)
+        age = now - _begun(one, now)
         if one.purpose == "asked" and one.message and is_younger(age, rules.keep_named):
             reasons[one.id].append("named")
         if is_younger(age, rules.keep_unmerged):
@@ -218,7 +220,16 @@ def _keep_special(
 
 
 def _now(newest_first: Sequence[Manifest], clock: datetime) -> datetime:
-    return min([clock, *(begun_at(one.id) for one in newest_first[:2][-1:])])
+    return min([clock, *(taken_at(one) for one in newest_first[:2][-1:])])
+
+
+def _begun(one: Manifest, now: datetime) -> datetime:
+    """From when its age counts: the id, which is later than the manifest after a backup with the clock behind.
+
+    An id from the future was moved behind one of a clock that was ahead.
+    """
+    by_id = begun_at(one.id)
+    return by_id if by_id <= now else taken_at(one)
 
 
 def is_younger(age: timedelta, span: Span) -> bool:
@@ -247,11 +258,11 @@ def _ancestors(snapshot: str, lineage: Lineage, known: Collection[str]) -> list[
 def _apply_rules(
     newest_first: Sequence[Manifest], rules: KeepRules, reasons: dict[str, list[str]]
 ) -> None:
-    wanted: list[tuple[str, int, Callable[[str], object]]] = [
-        ("last", rules.keep_last, lambda snapshot: snapshot),
-        ("hourly", rules.keep_hourly, lambda snapshot: snapshot[:11]),
-        ("daily", rules.keep_daily, lambda snapshot: snapshot[:8]),
-        ("weekly", rules.keep_weekly, lambda snapshot: begun_at(snapshot).isocalendar()[:2]),
+    wanted: list[tuple[str, int, Callable[[Manifest], object]]] = [
+        ("last", rules.keep_last, lambda one: one.id),
+        ("hourly", rules.keep_hourly, lambda one: (taken_at(one).date(), taken_at(one).hour)),
+        ("daily", rules.keep_daily, lambda one: taken_at(one).date()),
+        ("weekly", rules.keep_weekly, lambda one: taken_at(one).isocalendar()[:2]),
     ]
     for reason, count, period in wanted:
         for snapshot in _newest_of_each(newest_first, count, period):
@@ -260,11 +271,11 @@ def _apply_rules(
 
 
 def _newest_of_each(
-    newest_first: Sequence[Manifest], count: int, period: Callable[[str], object]
+    newest_first: Sequence[Manifest], count: int, period: Callable[[Manifest], object]
 ) -> list[str]:
     chosen: dict[object, str] = {}
     for one in newest_first:
-        chosen.setdefault(period(one.id), one.id)
+        chosen.setdefault(period(one), one.id)
         if len(chosen) > count:
             break
     return list(chosen.values())[:count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timezone
 
 import pytest
@@ -11,6 +12,7 @@ from scratchflow.model.ages import (
     age,
     age_at,
     for_people,
+    named,
     overrides_are_saved,
     short_id,
     short_ids,
@@ -183,3 +185,9 @@ def test_no_hint_sets_a_cluster_up_under_the_name_of_this_machine(
 )
 def test_what_was_typed_and_what_is_no_time_stays_as_it_is(text: str) -> None:
     assert for_people(text, now_s=0.0) == text
+
+
+def test_an_id_from_the_future_is_shown_without_an_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: taken_s(make_id(0)) or 0)
+    assert named(make_id(400 * 24 * 60, "dddddd")) == "dddddd"
+    assert named(make_id(-30, "eeeeee")) == "eeeeee (30 min ago)"

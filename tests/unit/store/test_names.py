@@ -212,3 +212,16 @@ def test_a_fork_is_found_by_its_id_and_counts_neither_back_nor_as_what_was_newes
     assert found(listed, "eeeeee") == make_id(DAY - 30, "eeeeee")
     assert [found(listed, wanted) for wanted in ("latest", "latest~1", "latest~2")] == [C, B, A]
     assert [found(listed, wanted) for wanted in ("today", "yesterday 10:50")] == [C, A]
+
+
+def test_after_a_backup_with_the_clock_ahead_times_and_days_find_what_was_taken_then() -> None:
+    ahead = make_manifest(make_id(400 * DAY, "dddddd"))
+    yesterday = make_manifest(make_id(400 * DAY + 1, "eeeeee"), time="2026-11-15T17:00:00Z")
+    today = make_manifest(make_id(400 * DAY + 2, "ffffff"), time="2026-11-16T08:00:00Z")
+    listed = Catalogue(snapshots=(*THREE.snapshots[:2], ahead, yesterday, today))
+    told: list[str] = []
+    assert find_snapshot(listed, "yesterday", asker(told)) == yesterday
+    assert told == ["`yesterday` is snapshot eeeeee (15 Nov 18:00, 16 h ago)"]
+    assert found(listed, "today") == today.id
+    assert found(listed, "2 hours ago") == yesterday.id
+    assert found(listed, "latest") == today.id

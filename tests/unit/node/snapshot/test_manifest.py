@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 from pathlib import Path
+
+import msgspec
 
 from scratchflow import __version__
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.node.snapshot.manifest import plain_manifest
-from scratchflow.store.catalogue import read_catalogue
-from scratchflow.testing.store import make_id
+from scratchflow.store.catalogue import read_catalogue, taken_at
+from scratchflow.testing.store import EPOCH, make_id
 from tests.unit.conftest import Desk, make_desk
 
 
@@ -44,7 +47,23 @@ def test_roots_that_were_asked_for_are_what_is_noted(tmp_path: Path) -> None:
 
 
 def test_its_time_is_that_of_its_id(desk: Desk) -> None:
-    manifest = plain_manifest(desk.context, make_id(90), Counts(1, 2, 3, 4), 5, "00")
-    assert manifest.time == "2026-11-15T11:00:00Z"
+    at(desk, EPOCH)
+    manifest = plain_manifest(desk.context, make_id(9), Counts(1, 2, 3, 4), 5, "00")
+    assert manifest.time == "2026-11-15T09:39:00Z"
     assert (manifest.files, manifest.dirs, manifest.links, manifest.bytes) == (1, 2, 3, 4)
     assert not manifest.verified
+
+
+def test_after_a_backup_with_the_clock_ahead_its_time_is_that_of_the_clock(desk: Desk) -> None:
+    times = [EPOCH, EPOCH + timedelta(days=400), EPOCH + timedelta(hours=1)]
+    for now in times:
+        at(desk, now)
+        desk.write("work/README", f"at {now}")
+        desk.backup()
+    listed = read_catalogue(desk.place).snapshots
+    assert [taken_at(one) for one in listed] == times, "ids keep the order of the backups"
+    assert [one.kind for one in listed] == ["full"] * 3, "no full one is put off by 400 days"
+
+
+def at(desk: Desk, now: datetime) -> None:
+    desk.context = msgspec.structs.replace(desk.context, now=lambda: now)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from scratchflow.model.profile import BackupOptions
 from scratchflow.model.snapshot import Manifest, encode_manifest
+from scratchflow.model.times import iso_time
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import (
     Catalogue,
@@ -88,6 +89,43 @@ def test_daily_and_weekly_keep_the_newest_of_each() -> None:
         "20261213",
         "20261214",
     ]
+
+
+def test_after_a_backup_with_the_clock_ahead_hours_and_days_count_by_the_true_times() -> None:
+    before, ahead = history(0, 400 * DAY)
+    minutes = [1 + hour * 60 + day * DAY for day in range(3) for hour in range(12)]
+    later = [
+        make_manifest(
+            make_id(400 * DAY + number / 60),
+            time=iso_time(begun_at(make_id(taken)).timestamp()),
+            parent=ahead.id,
+            kind="incremental",
+            purpose="auto",
+        )
+        for number, taken in enumerate(minutes, start=1)
+    ]
+    now = begun_at(make_id(minutes[-1]))
+    options = BackupOptions(keep_last=2, keep_hourly=3, keep_daily=3, keep_unmerged=Span(3600))
+    kept = keep([before, ahead, *later], options, Decided(now=now))
+    by_id = {one.id: one.time for one in later}
+    assert [by_id[one][8:13] for one in kept if "hourly" in kept[one]] == [
+        "17T18",
+        "17T19",
+        "17T20",
+    ]
+    days = [by_id[one][8:13] for one in kept if "daily" in kept[one]]
+    assert days == ["15T20", "16T20", "17T20"]
+    young = [by_id.get(one, "")[8:] for one in kept if "fork" in kept[one]]
+    assert young == ["17T19:31:00Z"], "what is an hour old is no longer young"
+
+
+def test_what_was_saved_with_the_clock_behind_does_not_look_old() -> None:
+    first, second, third = history(0, 60, 120)
+    behind = make_manifest(
+        make_id(1), time="2020-01-01T00:00:00Z", parent=first.id, purpose="safety"
+    )
+    kept = keep([first, behind, second, third], rules(), Decided(now=begun_at(third.id)))
+    assert "safety" in kept[behind.id]
 
 
 def test_a_month_without_work_ages_nothing_away() -> None:
