@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,12 @@ import msgspec
 from scratchflow.cluster.this_host import job_id, node_name, role
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors.slurm import SlurmUnreachable
-from scratchflow.model.errors.store import StoreLocked, StoreOverlaps
+from scratchflow.model.errors.store import NoSpace, StoreLocked, StoreOverlaps
 from scratchflow.model.errors.workspace import WorkspaceElsewhere
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import StoreSeen
 from scratchflow.model.text import printable
+from scratchflow.store.commit.reserve import free_reserve
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
@@ -102,6 +103,15 @@ class NodeContext(msgspec.Struct, frozen=True):
                 raise
             remark(f"{error}; waiting for it")
         return lock.acquired(wait_s=wait_s, remark=remark)
+
+    def lock_when_full(
+        self, place: StoreDirectory, doing: str, *, remark: Callable[[str], None]
+    ) -> StoreLock:
+        """The same. On a full disk there is room for it once the reserve is given up; NoSpace when that is not enough."""
+        with suppress(NoSpace):
+            return self.lock(place, doing, remark=remark)
+        free_reserve(place)
+        return self.lock(place, doing, remark=remark)
 
     @contextmanager
     def alone(self, remark: Callable[[str], None]) -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
 import msgspec
 
@@ -19,7 +18,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged
-from scratchflow.store.commit.reserve import ensure_reserve, free_reserve
+from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.jobs.needed import needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
@@ -88,13 +87,9 @@ def unkeep_snapshots(
 
 
 def _locked(context: NodeContext, notify: Notifier, place: StoreDirectory, verb: str) -> StoreLock:
-    """The store's lock. On a full disk there is room for it once the reserve is given up."""
     doing = f"scratchflow snapshots {verb}"
-    with suppress(NoSpace):
-        return context.lock(place, doing, remark=notify.remark)
-    free_reserve(place)
     try:
-        return context.lock(place, doing, remark=notify.remark)
+        return context.lock_when_full(place, doing, remark=notify.remark)
     except NoSpace as error:
         reason = error.fields["reason"]
         raise NoRoomToPrune(path=place.directory, reason=reason) from None

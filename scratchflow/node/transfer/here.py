@@ -32,6 +32,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.history import borrowed_problems
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
+from scratchflow.node.transfer.unfinished import given_up_when_full
 from scratchflow.store.catalogue import (
     Catalogue,
     Skipped,
@@ -51,8 +52,10 @@ from scratchflow.store.commit.arriving import (
     digest_of,
     has_arrived,
     is_that,
+    nothing_to_prune,
 )
 from scratchflow.store.commit.commit import publish_manifest
+from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.lock import StoreLock
@@ -261,7 +264,12 @@ def adopt_whole(
     content = wanted.manifest.encode()
     manifest = _decoded(wanted.id, content)
     place = open_store(context, notify)
-    with context.lock(place, doing, remark=notify.remark) as lock:
+    arrived = [one.id for one in wanted.archives]
+    with (
+        given_up_when_full(context, notify, place, arrived, doing=doing),
+        nothing_to_prune(place),
+        context.lock_when_full(place, doing, remark=notify.remark) as lock,
+    ):
         sweep(lock, time.time(), awaited={*awaited, *(one.id for one in wanted.archives)})
         before = read_catalogue(place)
         unread = next((one for one in before.skipped if one.snapshot == wanted.id), None)
@@ -288,6 +296,7 @@ def adopt_whole(
         if wanted.kept:
             keep(place, Mark(snapshot=wanted.id, why="asked", time=manifest.time))
         leave_rescue(place, notify)
+        ensure_reserve(place)
     _look_at_others(place, wanted.id, placed, damaged)
     after = read_catalogue(place)
     listed = {one.id for one in after.snapshots}

@@ -33,7 +33,7 @@ def given_up_when_full(
     except NoSpace as error:
         if lying := lying_bytes(place, archives):
             try:
-                with context.lock(place, doing, remark=notify.remark) as lock:
+                with context.lock_when_full(place, doing, remark=notify.remark) as lock:
                     freed = format_size(give_up(lock, archives))
             except ScratchflowError as kept:
                 error.add_step(

@@ -24,6 +24,7 @@ from scratchflow.model.errors.transfer import CopyUnderWay
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.units import format_size
+from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
     FILE_MODE,
@@ -36,7 +37,7 @@ from scratchflow.store.lock.lock import StoreLock
 
 _PART_SUFFIX = ".part"
 _READ_BYTES = 1 << 20
-# For what a snapshot needs besides its archives, and the lock of whoever frees some room.
+# For the reserve, and what a snapshot needs besides its archives.
 _LEFT_BYTES = 1 << 20
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -84,7 +85,7 @@ class Arriving(msgspec.Struct, frozen=True):
         """
         part = _part(self.place, self.archive.id)
         with (
-            _nothing_to_prune(self.place),
+            nothing_to_prune(self.place),
             store_errors(self.place.directory),
             _alone(part, self.archive.id) as descriptor,
         ):
@@ -93,6 +94,7 @@ class Arriving(msgspec.Struct, frozen=True):
             with _gone_when_full(self.place, part):
                 needed_bytes = max(self.needed_bytes, self.archive.bytes - self.offset)
                 _require_room(self.place, descriptor, needed_bytes)
+                ensure_reserve(self.place)
                 for piece in pieces:
                     _write_all(descriptor, piece)
                 os.fsync(descriptor)
@@ -160,7 +162,7 @@ def give_up(lock: StoreLock, archives: Collection[str]) -> int:
 
 
 @contextmanager
-def _nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
+def nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
     """Says of a full store without snapshots what helps there."""
     try:
         yield

@@ -26,7 +26,10 @@ _FILE_BYTES = 128 * 1024
 
 
 def ensure_reserve(place: StoreDirectory) -> None:
-    """Makes what is missing of the reserve, if there is room for it. Ask while the lock is held."""
+    """Makes what is missing of the reserve, if there is room for it.
+
+    Needs no lock: of two at once, one may leave it to the other or to the next backup.
+    """
     directory = place.directory / RESERVE_NAME
     with suppress(OSError):
         sizes = _sizes(directory)
