@@ -22,6 +22,7 @@ from scratchflow.model.ages import naming
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
+from scratchflow.model.errors.store import EmptyStoreFull, NoSpace, too_much
 from scratchflow.model.errors.transfer import CopyBroken, CopyToItself, named_otherwise
 from scratchflow.model.events import Data, Emit, Event, Log, Progress
 from scratchflow.model.requests import (
@@ -84,6 +85,8 @@ def copy_snapshots(
             skips_damaged=not asked.snapshots,
             parents=offered.parents,
         )
+        with failures_of(other):
+            _require_room(lacking, copy.to_send)
         if not dry_run:
             copy.run(offered.snapshots)
         missing = [one for one in missing if one.id not in copy.blocked]
@@ -120,6 +123,14 @@ def copy_snapshots(
         mended=sorted(mended),
         dry_run=dry_run,
     )
+
+
+def _require_room(lacking: SnapshotsLacking, coming_bytes: int) -> None:
+    """NoSpace when the other store has no room for all of it: then nothing is begun."""
+    room_bytes = lacking.room_bytes
+    if room_bytes is not None and coming_bytes > room_bytes:
+        full = NoSpace if lacking.newest else EmptyStoreFull
+        raise full(path=lacking.directory, reason=too_much(coming_bytes, room_bytes))
 
 
 def require_same_name(settings: Settings, other: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.units import format_size
 
 
 class NoSpace(ScratchflowError):
@@ -38,6 +39,12 @@ class TargetFull(NoSpace):
         "the store is intact, and pruning it does not help here; delete or move away what you do not"
         " need on that file system (`df -h` and `quota -s` show how full it is), then run it again"
     )
+
+
+def too_much(coming_bytes: int, free_bytes: int) -> str:
+    """Why nothing is begun: the `reason` of NoSpace."""
+    coming, free = format_size(coming_bytes), format_size(free_bytes)
+    return f"{coming} would come, and there is room for {free}"
 
 
 class NoRoomToPrune(ScratchflowError):

@@ -71,6 +71,9 @@ class SnapshotsLacking(Result, frozen=True):
     snapshots: list[SnapshotLacking]
     newest: str | None
     store_id: str | None = None
+    # How much may come, and where to; None when the file system does not say.
+    room_bytes: int | None = None
+    directory: str = ""
 
 
 class ArchiveGiven(Result, frozen=True):

@@ -33,6 +33,7 @@ from scratchflow.model.results.transfer import (
     SnapshotsOffered,
 )
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
 from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
@@ -48,7 +49,7 @@ from scratchflow.store.catalogue import (
 )
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.checks.verified import Verification, damaged_archives, record_verified
-from scratchflow.store.commit.arriving import Arriving
+from scratchflow.store.commit.arriving import Arriving, room_bytes
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -157,6 +158,8 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
         snapshots=[one for one in found if one is not None],
         newest=here.catalogue.newest_id,
         store_id=read_store_id(place),
+        room_bytes=room_bytes(place),
+        directory=printable(place.directory),
     )
 
 

@@ -19,11 +19,10 @@ from scratchflow.archive.read.own_sha256 import ArchiveDigest
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
+from scratchflow.model.errors.store import EmptyStoreFull, NoSpace, too_much
 from scratchflow.model.errors.transfer import CopyUnderWay
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.model.units import format_size
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
@@ -186,15 +185,24 @@ def _gone_when_full(place: StoreDirectory, part: Path) -> Iterator[None]:
 
 def _require_room(place: StoreDirectory, descriptor: int, needed_bytes: int) -> None:
     """NoSpace when the file system has too little, before anything is sent. A quota shows itself only when it is reached."""
-    room = os.fstatvfs(descriptor)
+    free_bytes = _free_bytes(os.fstatvfs(descriptor))
+    if free_bytes is not None and needed_bytes > free_bytes:
+        raise NoSpace(path=place.directory, reason=too_much(needed_bytes, free_bytes))
+
+
+def room_bytes(place: StoreDirectory) -> int | None:
+    """How much may come into this store, which need not be there yet; None when its file system does not say."""
+    with store_errors(place.directory):
+        for directory in (place.directory, *place.directory.parents):
+            with suppress(FileNotFoundError):
+                return _free_bytes(os.statvfs(directory))
+    return None
+
+
+def _free_bytes(room: os.statvfs_result) -> int | None:
     if not room.f_blocks:  # some file systems do not say how large they are
-        return
-    free_bytes = max(0, room.f_bavail * room.f_frsize - _LEFT_BYTES)
-    if needed_bytes > free_bytes:
-        needed, free = format_size(needed_bytes), format_size(free_bytes)
-        raise NoSpace(
-            path=place.directory, reason=f"{needed} would come, and there is room for {free}"
-        )
+        return None
+    return max(0, room.f_bavail * room.f_frsize - _LEFT_BYTES)
 
 
 def digest_of(file: Path) -> ArchiveDigest:

@@ -1640,6 +1640,8 @@ export interface SnapshotsLacking {
   snapshots: Array<SnapshotLacking>;
   newest: string | null;
   store_id?: string | null;
+  room_bytes?: number | null;
+  directory?: string;
 }
 
 /** `snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it. */

@@ -26,6 +26,7 @@ from scratchflow.model.errors.transfer import (
 from scratchflow.model.events import Progress
 from scratchflow.model.requests import ArchiveOf, Mark, Offer, Prune, Settle
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
+from scratchflow.model.units import format_size
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots
 from scratchflow.node.settle import settle
@@ -111,6 +112,23 @@ def test_a_dry_run_says_how_much_and_changes_nothing(two: Two) -> None:
     assert not two.there.place.directory.exists()
     (line,) = copied(done)
     assert line.startswith("would copy 3 snapshots (")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_without_room_for_all_that_would_come_nothing_is_begun(
+    two: Two, monkeypatch: pytest.MonkeyPatch, *, dry_run: bool
+) -> None:
+    sizes = [two.here.place.archive(one).stat().st_size for one in two.here.ids]
+    room_bytes = sum(sizes) - 1
+    monkeypatch.setattr("scratchflow.node.transfer.copy.room_bytes", lambda _: room_bytes)
+    with pytest.raises(EmptyStoreFull) as caught:
+        two.copy(dry_run=dry_run)
+    needed, free = format_size(sum(sizes)), format_size(room_bytes)
+    assert f"{needed} would come, and there is room for {free}" in str(caught.value)
+    assert str(two.there.place.directory) in str(caught.value)
+    assert not two.there.place.directory.exists()
+    two.copy(two.here.ids[0])
+    two.copy(dry_run=dry_run)
 
 
 def cut_after(byte_count: int, monkeypatch: pytest.MonkeyPatch) -> None:

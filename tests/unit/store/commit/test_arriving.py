@@ -16,7 +16,13 @@ from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.store.commit import arriving
-from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes, has_arrived
+from scratchflow.store.commit.arriving import (
+    Arriving,
+    adopt,
+    arrived_bytes,
+    has_arrived,
+    room_bytes,
+)
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
 from scratchflow.testing.store import make_lock
@@ -67,6 +73,18 @@ def test_one_without_room_for_all_that_its_snapshot_needs_is_refused_unread(
     with pytest.raises(NoSpace, match=r"would come, and there is room for "):
         Arriving(place, ARCHIVE, 0, needed_bytes=too_much).take(pieces)
     assert (names(place), next(pieces)) == ([], CONTENT)
+
+
+def test_the_room_of_a_store_that_is_not_there_yet_is_that_of_its_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tmpfs(directory: Path) -> os.statvfs_result:
+        if directory != tmp_path:
+            raise FileNotFoundError
+        return os.statvfs_result((4096, 4096, 5120, 5120, 5120, 0, 0, 0, 0, 255))
+
+    monkeypatch.setattr("scratchflow.store.commit.arriving.os.statvfs", tmpfs)
+    assert room_bytes(StoreDirectory(tmp_path / "store/work")) == 19 << 20
 
 
 def test_a_file_system_that_does_not_say_how_large_it_is_may_have_room(
