@@ -81,20 +81,22 @@ def _before_latest(catalogue: Catalogue, wanted: str, asker: Asker) -> str:
 
 
 def _by_message(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
-    """By the message exactly; else by a part of it, whatever its case."""
+    """By the message exactly, or as lists show it, with short ids; else by a part of either, whatever its case."""
     name = wanted.removeprefix(_NAME_MARK).strip()
     if len(name) > 1 and name[0] == name[-1] and name[0] in _QUOTES:
         name = name[1:-1]
     named = [one for one in catalogue.snapshots if one.message]
     part = name.casefold()
-    matches = [one for one in named if one.message == name] or [
-        one for one in named if part and part in one.message.casefold()
+    texts = {one.id: (one.message, for_people(one.message)) for one in named}
+    matches = [one for one in named if name in texts[one.id]] or [
+        one for one in named if part and any(part in text.casefold() for text in texts[one.id])
     ]
     if len(matches) > 1:
         raise _ambiguous(catalogue, wanted, [one.id for one in matches], asker)
     if matches:
         return matches[0]
-    names = ", ".join(f'`@"{shortened(one.message, _NAME_LENGTH)}"`' for one in named[-_LISTED:])
+    shown = (shortened(texts[one.id][1], _NAME_LENGTH) for one in named[-_LISTED:])
+    names = ", ".join(f'`@"{text}"`' for text in shown)
     there = f"the last names are {names}; " if names else "no snapshot has a name yet; "
     raise _missing(catalogue, wanted, asker, there)
 

@@ -45,13 +45,22 @@ export function actionOf(hint: string): HintAction | undefined {
 
 const COMMAND_LINE = /`scratchflow [^`]+`/g;
 
-/** The text with the titles of commands in place of command lines that they run; what is meant for a terminal stays. */
-export function withTitles(text: string): string {
-  if (/\bterminal\b/.test(text)) return text;
+/**
+ * The text with the titles of commands in place of command lines that they run; what is meant for a terminal stays.
+ * Command lines have `options`: in another terminal they would mean another profile.
+ */
+export function withTitles(text: string, options: string): string {
+  const isForTerminal = /\bterminal\b/.test(text);
   return text.replace(COMMAND_LINE, (line) => {
-    const action = actionOf(line);
-    return action?.kind === 'command' ? action.label : line;
+    const action = isForTerminal ? undefined : actionOf(line);
+    return action?.kind === 'command' ? action.label : withOptions(line, options);
   });
+}
+
+/** A command line with what every command of the window has, unless it names a profile itself. */
+export function withOptions(line: string, options: string): string {
+  const names = / (-p|--profile)[ =]/.test(line);
+  return options === '' || names ? line : line.replace('scratchflow', `scratchflow ${options}`);
 }
 
 /** Whether the command does just that: `snapshots list` is what Browse Snapshots shows. */

@@ -62,5 +62,14 @@ test.each([
     '`ssh login`',
   ].map((same) => [same, same]),
 ])('%j is told as %j', (hint, told) => {
-  expect(withTitles(hint)).toBe(told);
+  expect(withTitles(hint, '')).toBe(told);
+});
+
+test('command lines that stay have the profile of the window', () => {
+  const hint = '`scratchflow config set store PATH` takes another; `scratchflow up` takes a node';
+  const told =
+    '`scratchflow --profile far config set store PATH` takes another; Start Working takes a node';
+  expect(withTitles(hint, '--profile far')).toBe(told);
+  const named = '`scratchflow -p other snapshots prune` makes room';
+  expect(withTitles(named, '--profile far')).toBe(named);
 });

@@ -172,6 +172,15 @@ def test_a_time_that_no_snapshot_can_have_is_refused(wanted: str, reason: str) -
     assert reason in caught.value.shown_hint
 
 
+def test_a_message_is_found_as_lists_show_it() -> None:
+    listed = catalogue(A, B, b=f"before restoring {A}")
+    for wanted in ("@before restoring aaaaaa", f"@before restoring {A}", "@restoring aaaaaa"):
+        assert found(listed, wanted) == B
+    with pytest.raises(SnapshotMissing) as caught:
+        found(listed, "@none")
+    assert '`@"before restoring aaaaaa"`' in caught.value.shown_hint
+
+
 def test_a_message_names_a_snapshot() -> None:
     for wanted in ('@"submitted version"', "@submitted version", "@Submitted", "@version"):
         assert found(THREE, wanted) == A

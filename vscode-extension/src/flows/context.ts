@@ -2,7 +2,7 @@
 
 import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
-import { actionOf, problemAction, withTitles, type HintAction } from '../hint';
+import { actionOf, problemAction, withOptions, withTitles, type HintAction } from '../hint';
 import { CANCELLED, NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, JobsListed, NodesShown, Results } from '../cli/protocol';
 import { problemText } from '../format/problemText';
@@ -122,8 +122,9 @@ export async function tellProblem(
 }
 
 /** As it is told in this editor: with its settings and its commands. */
-export function problemInWords({ editor }: Context, problem: Problem): string {
-  return withTitles(problemText(inSettings(problem, (key) => editor.setting(key))));
+export function problemInWords({ editor, globalArgs }: Context, problem: Problem): string {
+  const text = problemText(inSettings(problem, (key) => editor.setting(key)));
+  return withTitles(text, commandLine(globalArgs()));
 }
 
 /** What the buttons do that have nothing to do with a profile. */
@@ -158,12 +159,13 @@ async function tellCancelled(
   if (message === CANCELLED) return;
   const action = actionOf(message);
   const buttons = action ? [action.label] : [];
-  const pressed = await context.editor.inform(withTitles(plain(message)), ...buttons);
+  const told = withTitles(plain(message), commandLine(context.globalArgs()));
+  const pressed = await context.editor.inform(told, ...buttons);
   if (pressed !== undefined && action) await act(context, action, again);
 }
 
 async function act(
-  { editor, locate }: Context,
+  { editor, globalArgs, locate }: Context,
   action: HintAction,
   again: Again | undefined,
 ): Promise<void> {
@@ -171,10 +173,12 @@ async function act(
     await editor.execute(action.command, ...(action.command === LOGIN ? [again] : []));
     return;
   }
-  // The user's shell may not know where our scratchflow is.
-  const program = action.text.startsWith('scratchflow ') ? commandLine([await locate()]) : '';
+  // The user's shell may not know where our scratchflow is, nor the terminal which profile the window has by now.
+  const isOurs = action.text.startsWith('scratchflow ');
+  const text = isOurs ? withOptions(action.text, commandLine(globalArgs())) : action.text;
+  const program = isOurs ? commandLine([await locate()]) : 'scratchflow';
   editor.typeIntoTerminal(
     'scratchflow',
-    action.text.replace(/^scratchflow/, program || 'scratchflow'),
+    text.replace(/^scratchflow/, () => program),
   );
 }

@@ -54,9 +54,9 @@ test('a bug of our own is reported too, and cancelling is not', async () => {
   expect(editor.seen).toEqual([]);
 });
 
-test('a hint’s longer command is typed into a terminal with the path of our program', async () => {
+test('a hint’s longer command is typed into a terminal with the path of our program and the profile', async () => {
   const { context, editor } = lab({}, { 'Too small': 'Open in Terminal' });
   const hint = '`scratchflow backup --allow-shrink` goes on';
   await tellProblem(context, { code: 'x', message: 'too small', hint, retryable: false });
-  expect(editor.seen.at(-1)).toBe('typed: /bin/scratchflow backup --allow-shrink');
+  expect(editor.seen.at(-1)).toBe('typed: /bin/scratchflow --profile aws backup --allow-shrink');
 });
