@@ -55,5 +55,7 @@ async function perform(steps, isDone = () => false) {
     }
 }
 
-const { steps = [{ exit: 2 }] } = play[op] ?? {};
+// A dry run may have steps of its own.
+const dry = process.argv.includes('--dry-run') ? play[`${op} --dry-run`] : undefined;
+const { steps = [{ exit: 2 }] } = dry ?? play[op] ?? {};
 await perform(steps, () => isStopped);

@@ -72,8 +72,12 @@ async function choose(context: Context, replaced: Replaced): Promise<Allocated |
     return undefined;
   }
   if (chosen === LAST) return requestAgreed(context, ['--last'], replaced);
-  if (chosen !== CHOOSE)
-    return send(context, [...(chosen === ANY ? [] : ['--node', chosen]), ...settings], replaced);
+  if (chosen !== CHOOSE) {
+    const args = [...(chosen === ANY ? [] : ['--node', chosen]), ...settings];
+    // What the program refuses by itself must not cost the place in the queue.
+    if (replaced !== undefined) await context.cli.run('allocate', { args: [...args, '--dry-run'] });
+    return send(context, args, replaced);
+  }
   // A wrong one would be refused after the last question only. Looks at no cluster.
   if (settings.length > 0) await context.cli.run('config show', { args: settings });
   let got: Allocated | undefined;

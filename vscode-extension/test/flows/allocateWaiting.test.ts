@@ -37,7 +37,21 @@ describe('while a request waits', () => {
   test('is withdrawn only when the new request is sent', async () => {
     const { context, argvs } = lab(play, { ...ANY, ...ANEW }, PENDING);
     await allocate(context);
-    expect(argvs().slice(1)).toEqual(['nodes', 'clear --pending', 'allocate --keep-waiting']);
+    expect(argvs().slice(1)).toEqual([
+      'nodes',
+      'allocate --dry-run',
+      'clear --pending',
+      'allocate --keep-waiting',
+    ]);
+  });
+
+  test('stays in the queue when the program refuses the new request by itself', async () => {
+    const refused = { steps: [{ hello: true }, failure('usage.invalid', 'no such time')] };
+    const answers = { ...ANY, ...ANEW };
+    const { context, editor, argvs } = lab({ ...play, allocate: refused }, answers, PENDING);
+    await guarded(context, allocate)();
+    expect(argvs()).not.toContain('clear --pending');
+    expect(editor.seen.at(-1)).toBe('error: No such time. | Show Log');
   });
 
   test('stays in the queue when the new request is not sent after all', async () => {
@@ -60,7 +74,8 @@ describe('while a request waits', () => {
   test('that it is withdrawn is said when the new request fails', async () => {
     const refused = { steps: [{ hello: true }, failure('allocation.refused', 'Slurm says no')] };
     const answers = { ...ANY, ...ANEW };
-    const { context, editor } = lab({ ...play, allocate: refused }, answers, PENDING);
+    const sent = { ...play, allocate: refused, 'allocate --dry-run': answering(GOT) };
+    const { context, editor } = lab(sent, answers, PENDING);
     await guarded(context, allocate)();
     expect(editor.seen.at(-1)).toBe(
       'error: Slurm says no. Job 8, which waited before, is withdrawn. | Show Log',
