@@ -16,6 +16,7 @@ from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.file_restorer import FileRestorer, HelperLost
 from scratchflow.archive.restore.link_files import Link, place_links, write_refused
 from scratchflow.archive.restore.placer import Placer, Placing, translated
+from scratchflow.archive.restore.standing_names import are_one_file, standing_names
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, REGULAR, SYMLINK
@@ -48,7 +49,8 @@ def extract(  # noqa: PLR0913 - each says something else about where and how
     """Creates everything the index lists beneath `target`, an existing directory.
 
     What exists there is never overwritten: TargetNotEmpty. With a `Displacing`, files and links are
-    replaced, each old or new at any moment; directories that are there stay as they are, and one
+    replaced, each old or new at any moment, and names of a file are linked to those of it that were not selected and
+    are as the index has them; directories that are there stay as they are, and one
     that is really a symlink is refused. `existing="none"` says that nobody else has put, or will put,
     anything there: then processes help.
 
@@ -119,7 +121,9 @@ class _Extraction(msgspec.Struct, frozen=True):
         """
         index, chosen = self.archives.index, self.chosen
         made = [entry for entry in index.of_kind(DIRECTORY, chosen) if placer.directory(entry)]
-        files, links = _files_and_links(index, chosen)
+        standing = standing_names(index, chosen, placer.handles) if placing.displacing else {}
+        files, links = _files_and_links(index, chosen, standing)
+        links = [link for link in links if not self._are_linked(link, standing, placer)]
         late: list[Link] = []
         refused: list[Link] = []
 
@@ -135,6 +139,11 @@ class _Extraction(msgspec.Struct, frozen=True):
         for entry in reversed(made):
             placer.directory_metadata(entry)
         return len(links), copied_bytes
+
+    def _are_linked(self, link: Link, standing: dict[int, int], placer: Placer) -> bool:
+        """Whether a name leads to the file already that stands there: then it is left alone."""
+        index, (entry, other) = self.archives.index, link
+        return bool(standing) and are_one_file(index, entry, other, placer.handles)
 
 
 class _Target:
@@ -154,16 +163,23 @@ class _Target:
         os.close(self._descriptor)
 
 
-def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[Link]]:
+def _files_and_links(
+    index: Index, chosen: bytearray, standing: dict[int, int]
+) -> tuple[array[int], list[Link]]:
     """The files whose content is to be restored, and the further names of some of them.
 
-    When only the second name of a file was chosen, it is restored as the file.
+    When only the second name of a file was chosen, it is restored as the file. Where a name of it is `standing` that
+    was not chosen, the chosen ones become links to that.
     """
     files = array("I")
     links: list[Link] = []
     stand_ins: dict[int, int] = {}
     for entry in index.of_kind(REGULAR, chosen):
         first = index.hardlinks.get(entry)
+        other = standing.get(entry if first is None else first)
+        if other is not None:
+            links.append((entry, other))
+            continue
         if first is not None and not chosen[first]:
             first = stand_ins.setdefault(first, entry)
         if first is None or first == entry:

@@ -1,0 +1,83 @@
+"""Names of hard-linked files that are not restored and lie there as the index has them: restored names are linked to these."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from scratchflow.archive.files.digest import digest_of_file, read_buffer
+from scratchflow.archive.files.handles import DirectoryHandles
+from scratchflow.archive.files.xattrs import read_xattrs
+from scratchflow.archive.tree.index import Index
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def standing_names(index: Index, chosen: bytearray, handles: DirectoryHandles) -> dict[int, int]:
+    """One such name of each file that some names are chosen of, by the file's first entry.
+
+    Content counts as equal only when it was read and its digest is right.
+    """
+    found: dict[int, int] = {}
+    for first, others in _partly_chosen(index, chosen):
+        standing = next((one for one in others if _is_as_listed(index, one, handles)), None)
+        if standing is not None:
+            found[first] = standing
+    return found
+
+
+def are_one_file(index: Index, entry: int, other: int, handles: DirectoryHandles) -> bool:
+    """Whether two names lead to the same file on disk."""
+    ours, theirs = (_status(index, one, handles) for one in (entry, other))
+    return ours is not None and theirs is not None and os.path.samestat(ours, theirs)
+
+
+def _partly_chosen(index: Index, chosen: bytearray) -> Iterator[tuple[int, list[int]]]:
+    """The first entry of each file of which some names are chosen, and the names that are not."""
+    names: dict[int, list[int]] = {}
+    for entry, first in index.hardlinks.items():
+        names.setdefault(first, [first]).append(entry)
+    for first, every in names.items():
+        others = [one for one in every if not chosen[one]]
+        if 0 < len(others) < len(every):
+            yield first, others
+
+
+def _status(index: Index, entry: int, handles: DirectoryHandles) -> os.stat_result | None:
+    try:
+        directory = handles.get(index.group_of(entry))
+        return os.stat(index.names[entry], dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def _is_as_listed(index: Index, entry: int, handles: DirectoryHandles) -> bool:
+    """Whether content, mode, time and attributes are those of the index. What cannot be read is not."""
+    try:
+        directory = handles.get(index.group_of(entry))
+        descriptor = os.open(index.names[entry], _FLAGS, dir_fd=directory)
+    except OSError:
+        return False
+    try:
+        return _looks_as_listed(index, entry, descriptor) and _holds_the_same(
+            index, entry, descriptor
+        )
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _looks_as_listed(index: Index, entry: int, descriptor: int) -> bool:
+    found = os.fstat(descriptor)
+    seen = stat.S_IFMT(found.st_mode), found.st_mode & 0o777, found.st_size, found.st_mtime_ns
+    mode = index.mode[entry]
+    listed = stat.S_IFREG, mode & 0o777, index.size[entry], index.mtime_ns[entry]
+    first = index.hardlinks.get(entry, entry)
+    return seen == listed and read_xattrs(descriptor) == index.xattrs.get(first, {})
+
+
+def _holds_the_same(index: Index, entry: int, descriptor: int) -> bool:
+    first = index.hardlinks.get(entry, entry)
+    return digest_of_file(descriptor, index.seed, read_buffer()) == index.digest_of(first)
