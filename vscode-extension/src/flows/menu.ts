@@ -1,12 +1,13 @@
 // The menu behind the status bar: what makes sense now comes first, all else is left to the palette.
 
 import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
-import { isHere, phaseOf, type Picture } from '../state/state';
+import { hasOtherProfiles, isHere, phaseOf, type Picture } from '../state/state';
 import { OFFERS } from '../verbs';
 import type { Context } from './context';
 
 /** How a command looks in the menu, and what it does in a newcomer's words. */
 const ENTRIES: Record<string, readonly [icon: string, about: string]> = {
+  switchProfile: ['account', 'another cluster, for this window alone'],
   setup: ['server-environment', 'tell scratchflow about a cluster'],
   up: ['rocket', 'a node, your workspace on it, and backups, in one go'],
   allocate: ['server-process', 'take a node'],
@@ -61,7 +62,10 @@ export function namesFor(picture: Picture): string[] {
     ];
   }
   if (phaseOf(picture) === 'waiting') return ['withdraw', 'up', 'status', ...always];
-  if (isHere(picture)) return ['backup', 'restore', 'create', 'open', 'status', 'setup', ...always];
+  if (isHere(picture)) {
+    const elsewhere = hasOtherProfiles(picture) ? ['switchProfile'] : [];
+    return ['backup', 'restore', 'create', 'open', 'status', ...elsewhere, 'setup', ...always];
+  }
   return ['up', 'allocate', 'status', 'setup', ...always];
 }
 

@@ -133,7 +133,8 @@ export function phaseOf(picture: Picture): Phase {
   if (picture.request) return 'waiting';
   if (!picture.status) return 'unknown';
   const { allocation } = picture.status;
-  if (!allocation) return 'none';
+  // A session that `up --local` holds on this machine is no compute node.
+  if (!allocation || isHere(picture)) return 'none';
   if (allocation.state === 'running' || allocation.state === 'suspended') return 'held';
   return allocation.state === 'completing' || allocation.state === 'ended' ? 'ending' : 'waiting';
 }

@@ -12,6 +12,9 @@ test('the menu offers what makes sense now', async () => {
   expect(namesFor(seeing(WITH_NODE))).not.toContain('allocate');
   expect(namesFor(seeing({ ...NO_NODE, alias: null }))[0]).toBe('backup');
   expect(namesFor(seeing({ ...NO_NODE, alias: null }))).not.toContain('nodes');
+  const session = { ...WITH_NODE, profile: 'local', alias: null, profiles: 1 };
+  expect(namesFor(seeing(session))).toEqual(expect.arrayContaining(['backup', 'switchProfile']));
+  expect(namesFor(seeing(session))).not.toContain('hop');
   const link = { is: 'stopped', problem: missing() } as const;
   expect(namesFor(next(seeing(NO_NODE), { type: 'link', link }))).toEqual(['install', 'log']);
   const { context, editor } = lab({}, { scratchflow: '$(cloud-upload) Run Backup' }, WITH_NODE);
@@ -23,7 +26,7 @@ test.each([
   ['with a node', WITH_NODE],
   ['without a node', NO_NODE],
   ['in the queue', PENDING],
-  ['without a cluster', { ...NO_NODE, alias: null }],
+  ['without a cluster', { ...NO_NODE, alias: null, profile: 'local', profiles: 1 }],
 ])('every entry of the menu says what it does, %s', async (_, status) => {
   const { context, editor } = lab({}, {}, status);
   await menu(context);

@@ -107,6 +107,13 @@ describe('without a cluster', () => {
     expect(rows[3]?.description).toMatch(/^next \d\d:10, every 30 min$/);
   });
 
+  test('a session that `up --local` holds is no compute node', () => {
+    const session = { ...here, workspace, allocation: WITH_NODE.allocation };
+    expect(allocationRows(seeing(session), NOW)).toEqual(
+      allocationRows(seeing({ ...here, workspace }), NOW),
+    );
+  });
+
   test('leads to Set Up Cluster where there is none to switch to', () => {
     const [first] = allocationRows(seeing({ ...here, profiles: 0, workspace }), NOW);
     expect(first).toMatchObject({ label: 'No cluster', command: 'scratchflow.setup' });
