@@ -1,6 +1,7 @@
 // Editors with unsaved changes in files that a restore replaces: saved first, or loaded anew after it. Left as they are,
 // the next save would undo the restore without a word.
 
+import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Editor } from '../editor';
 import { counted, plain } from '../format/words';
@@ -77,7 +78,18 @@ async function unsavedIn(
   const { path: workspace } = status.workspace;
   const touched = path === undefined ? workspace : posix.join(posix.dirname(workspace), path);
   const host = hostOf(status);
-  return all.filter((one) => one.host === host && isWithin(touched, one.path));
+  const near = all.filter((one) => one.host === host);
+  const real =
+    host === undefined ? await realPaths([touched, ...near.map(({ path }) => path)]) : [];
+  const [place = touched] = real;
+  return near.filter(
+    ({ path }, at) => isWithin(touched, path) || isWithin(place, real[at + 1] ?? path),
+  );
+}
+
+/** Of paths of this machine: a folder may be open by another name, through a link. What is not there keeps its own. */
+function realPaths(paths: readonly string[]): Promise<string[]> {
+  return Promise.all(paths.map((path) => realpath(path).catch(() => path)));
 }
 
 function unsavedText(unsaved: readonly Place[]): string {

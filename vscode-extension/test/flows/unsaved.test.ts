@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { restoreFile, restoreSnapshot } from '../../src/flows/snapshots';
 import { restore } from '../../src/flows/workspace';
 import { answering, playing } from '../fakeCli';
@@ -82,6 +85,21 @@ test('where the workspace is, is asked before the watch has said it', async () =
   await restore(context);
   expect(editor.details[0]).toMatch(/^main\.py has unsaved changes\. /);
   expect(argvs()).toEqual(['status']);
+});
+
+test('a folder that is open through a link is the workspace, too', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'linked-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  mkdirSync(join(directory, 'work'));
+  writeFileSync(join(directory, 'work/a.txt'), '');
+  symlinkSync('work', join(directory, 'link'));
+  const workspace = { ...WITH_NODE.workspace, path: join(directory, 'work') };
+  const here = { ...WITH_NODE, alias: null, allocation: null, workspace };
+  const { context, editor } = lab(PLAY, { 'Bring ': 'Save and Restore' }, here);
+  const linked = { host: undefined, path: join(directory, 'link/a.txt') };
+  editor.notSaved = [linked, { host: undefined, path: join(directory, 'other.txt') }];
+  await restoreSnapshot(context, { id: ID });
+  expect(editor.seen).toContain(`save: ${linked.path}`);
 });
 
 test('without unsaved files nothing is asked for that', async () => {
