@@ -194,7 +194,7 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     if one.continued:
         yield f"             went on in another run {counted(one.continued, 'time')}"
     if one.parameters:
-        pairs = " ".join(f"{key}={_as_typed(value)}" for key, value in one.parameters.items())
+        pairs = " ".join(f"{key}={as_typed(value)}" for key, value in one.parameters.items())
         yield f"             {printable(pairs)}"
     yield from _saved_lines(one)
     if used := list(_used(one)):
@@ -328,10 +328,10 @@ def _compared(what: str, value: object) -> str:
         return format_size(value)
     if not what.startswith("param "):
         return _value(value)
-    return '""' if value == "" else _value(value if value is None else _as_typed(value))
+    return '""' if value == "" else _value(value if value is None else as_typed(value))
 
 
-def _as_typed(value: object) -> str:
+def as_typed(value: object) -> str:
     """A parameter as it is written in a command, and in JSON: `true`, not as Python has it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 

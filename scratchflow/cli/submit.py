@@ -83,8 +83,8 @@ def submit(
     grid: Annotated[list[str] | None, GRID] = None,
     side_by_side: Annotated[list[str] | None, ZIP] = None,
     spec: Annotated[str, SPEC] = "",
-    max_parallel: Annotated[int, MAX_PARALLEL] = 0,
-    continues: Annotated[int, CONTINUE] = 0,
+    max_parallel: Annotated[int | None, MAX_PARALLEL] = None,
+    continues: Annotated[int | None, CONTINUE] = None,
     signal: Annotated[str, SIGNAL] = "",
     nodes: Annotated[int | None, NODES] = None,
     sbatch: Annotated[list[str] | None, SBATCH] = None,
@@ -100,6 +100,11 @@ def submit(
     A parameter follows the command as `--lr=0.1`; `{lr}` in the command puts the value there instead.
     """
     resource_flags(context)
+    counts = {"--max-parallel": max_parallel, "--continue": continues, "--nodes": nodes}
+    for flag, count in counts.items():
+        if count is not None and count < 1:
+            problem = f"`{flag}` takes a number, 1 or more"
+            raise UsageInvalid(problem=problem, command=context.command_path)
     if nodes is not None:
         context.find_root().ensure_object(dict)["flags"].append(f"slurm.nodes={nodes}")
     given = words or []
@@ -117,9 +122,6 @@ def submit(
     if given and not is_script and not given[0].strip():
         problem = "the first word after `--` is empty: it has to be the program to run"
         raise UsageInvalid(problem=problem, command=context.command_path)
-    if max_parallel < 0:
-        problem = "`--max-parallel` takes a number, 1 or more"
-        raise UsageInvalid(problem=problem, command=context.command_path)
     request = Submit(
         command=tuple(given[1:] if is_script else given),
         script=_beneath(given[0], context) if is_script else "",
@@ -128,8 +130,8 @@ def submit(
         tags=tuple(tag or ()),
         collect=tuple(collect or ()),
         sbatch=tuple(sbatch or ()),
-        max_parallel=max_parallel,
-        continues=continues,
+        max_parallel=max_parallel or 0,
+        continues=continues or 0,
         signal=signal,
         dry_run=dry_run,
     )
@@ -161,7 +163,15 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
     if done.dry_run:
         import shlex  # not for every submit
 
+        from scratchflow.cli.job_words import as_typed
+
         yield Whole(printable(f"would run: {shlex.join(done.command)}"))
+        yield Whole(printable(f"  which runs: {shlex.join(done.runs)}"))
+        for number, values in enumerate(done.parameters):
+            pairs = " ".join(f"{key}={as_typed(value)}" for key, value in values.items())
+            yield Whole(printable(f"  task {number}: {pairs}"))
+        if done.parameters and done.tasks > len(done.parameters):
+            yield f"  … and {counted(done.tasks - len(done.parameters), 'task')} more"
         return
     newest = "the workspace as it is now" if done.is_current else "the newest snapshot"
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -133,7 +134,7 @@ def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
         tags=record.tags,
         collect=record.collect,
         git=git,
-        slurm=record.slurm,
+        slurm=_as_sent(record.slurm),
         sbatch=record.sbatch,
         continues=record.continues,
         signal=record.signal,
@@ -165,6 +166,11 @@ def condition_of(state: str) -> Condition:
         return _CONDITIONS[state]
     ours, cause = state_of(state)
     return _CONDITIONS.get(cause or ours, "failed")
+
+
+def _as_sent(slurm: dict[str, Any]) -> dict[str, Any]:
+    """As Slurm got it: a task for each node at least."""
+    return {**slurm, "ntasks": max(slurm.get("ntasks") or 1, slurm.get("nodes") or 1)}
 
 
 def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown:

@@ -40,6 +40,7 @@ from scratchflow.cluster.slurm.batch.script import (
     may_get_several_nodes,
     never_again_option,
     option_of_ours,
+    resources_in,
     sbatch_lines,
     unusable_option,
     words_of,
@@ -81,6 +82,7 @@ from scratchflow.store.jobs.records import (
 )
 from scratchflow.workspace.workspace import expand
 
+_SHOWN_TASKS = 10
 # As in `{a,b}` and `{1..9}`.
 _BRACES = re.compile(r"\{[^{}]*(,|\.\.)[^{}]*\}")
 _COMMAND = "scratchflow submit"
@@ -184,7 +186,8 @@ def submit_record(
         dry_run=dry_run,
     )
     if dry_run:
-        return done
+        first = [values for values in record.tasks[:_SHOWN_TASKS] if values]
+        return msgspec.structs.replace(done, runs=record.command, parameters=first)
     mirror, name = login.profile.backup.mirror, login.profile.workspace
     seen = store_seen_here(_store(login), name, login.home, login.emit, make=True, mirror=mirror)
     install_for(login.settings, LocalTransport(), login.emit)
@@ -221,7 +224,9 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
             problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
         elif _BRACES.search(pattern):
             problem = f"`--collect` knows no braces as a shell does: give it once for each that `{pattern}` means"
-    problem = problem or _problem_before_limit(login.profile.slurm.time, asked)
+    # What `--sbatch` says comes last, and wins.
+    limit = resources_in(asked.sbatch).get("time") or login.profile.slurm.time
+    problem = problem or _problem_before_limit(limit, asked)
     if problem:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 

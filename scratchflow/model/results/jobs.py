@@ -35,6 +35,10 @@ class Submitted(Result, frozen=True):
     """Where the record, the logs and what is collected are."""
     command: list[str] = []
     """The `sbatch` that asks."""
+    runs: list[str] = []
+    """What a task runs, with `--dry-run`."""
+    parameters: list[dict[str, Any]] = []
+    """Those of the first ten tasks, with `--dry-run`."""
     more: list[int] = []
     """The numbers of further arrays, when there are more tasks than the cluster allows in one."""
     dry_run: bool = False

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.cli.submit import shown_submitted
 from scratchflow.cli.verbs import parse
 from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.jobs import Submitted
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,10 @@ from scratchflow.model.errors.base import UsageInvalid
         (["../x.sh"], "beneath the workspace"),
         (["--grid", "lr=0.1", "0.01", "--", "true"], "`0.01` stands before `--`"),
         (["job.sh", "--", "x"], "`job.sh` stands before `--`"),
-        (["--max-parallel", "-1", "--", "true"], "1 or more"),
+        (["--max-parallel", "-1", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
+        (["--max-parallel", "0", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
+        (["--continue", "0", "--", "true"], "`--continue` takes a number, 1 or more"),
+        (["--nodes", "0", "--", "true"], "`--nodes` takes a number, 1 or more"),
     ],
 )
 def test_a_line_that_names_nothing_to_run_is_refused(
@@ -30,3 +35,24 @@ def test_a_line_that_names_nothing_to_run_is_refused(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(UsageInvalid, match=said):
         parse(["submit", *words])
+
+
+def test_a_dry_run_shows_what_each_task_runs() -> None:
+    done = Submitted(
+        job="j",
+        number=None,
+        name="n",
+        tasks=12,
+        snapshot="s",
+        command=["sbatch", "--comment=a b"],
+        runs=["python", "train.py"],
+        parameters=[{"lr": 0.1}, {"lr": 0.01}],
+        dry_run=True,
+    )
+    assert [str(line) for line in shown_submitted(done)] == [
+        "would run: sbatch '--comment=a b'",
+        "  which runs: python train.py",
+        "  task 0: lr=0.1",
+        "  task 1: lr=0.01",
+        "  … and 10 tasks more",
+    ]

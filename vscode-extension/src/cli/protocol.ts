@@ -1806,6 +1806,8 @@ export interface Submitted {
   is_current?: boolean;
   directory?: string;
   command?: Array<string>;
+  runs?: Array<string>;
+  parameters?: Array<Record<string, unknown>>;
   more?: Array<number>;
   dry_run?: boolean;
 }

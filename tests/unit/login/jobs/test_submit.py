@@ -118,6 +118,7 @@ def test_how_often_it_goes_on_and_its_signal_are_in_the_record(cluster: Cluster)
         Submit(command=("x",), signal="KILL@9"),
         Submit(command=("x",), continues=-1),
         Submit(command=("x",), continues=1, signal="USR1@300"),
+        Submit(command=("x",), signal="USR1@100", sbatch=("--time=1",)),
     ],
 )
 def test_a_signal_that_nobody_could_heed_is_refused(cluster: Cluster, wrong: Submit) -> None:
