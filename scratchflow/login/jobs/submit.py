@@ -66,7 +66,7 @@ from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import in_minutes, time_limit_s
 from scratchflow.model.times import iso_time
-from scratchflow.node.job.collect import DEFAULT_PATTERN, beneath_workspace
+from scratchflow.node.job.matches import DEFAULT_PATTERN, beneath_workspace
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import steps_overlap

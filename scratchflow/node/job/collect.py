@@ -5,12 +5,10 @@ Nothing is ever removed from what was collected. A file that is written to while
 
 from __future__ import annotations
 
-import errno
 import os
-import re
 import stat
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -22,9 +20,9 @@ from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import open_within, remove_tree
 from scratchflow.model.text import printable
 from scratchflow.node.job.copying import Stamp, content_bytes, copy_whole, stamp_of
+from scratchflow.node.job.matches import Matches, files_beneath, is_beneath
 from scratchflow.workspace.workspace import STATE_NAME
 
-DEFAULT_PATTERN = "outputs"
 _NAMED = 1000
 _AT_ONCE = 8
 _NOTE = "collected"
@@ -70,15 +68,11 @@ class Collector:
         self._top, self._target, self._only_newer = top, target, only_newer
         self._identity = _identity(top)
         self._beside = beside
-        self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
-        # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
-        self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
-        self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
-        self._left_out: dict[str, str] = {}  # what has no content, with its kind
-        self._links_out: dict[str, str] = {}  # where links out of the copy lead
-        self._unmatched: list[str] = []
+        # On a busy machine the clock of files lags by more than its usual steps.
+        began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
+        self._matches = Matches(top, patterns, began_ns)
         self._before = self._as_it_began(is_left=all_of_it)
-        self._closed_before = frozenset(() if all_of_it else self._closed)
+        self._closed_before = frozenset(() if all_of_it else self._matches.closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
         self._note = top.parent / STATE_NAME / _NOTE
         self._kept: set[str] = (
@@ -89,7 +83,7 @@ class Collector:
             self._saved |= {path: noted[path] for path in noted.keys() & self._saved.keys()}
         if beside is not None:
             failed = [] if only_newer else _read_failed(self._note, target)
-            self._kept = {path for path in self._saved if not _is_beneath(path, failed)}
+            self._kept = {path for path in self._saved if not is_beneath(path, failed)}
         self.present: list[str] = []
         """All that the patterns matched at the last look, whoever made it."""
 
@@ -101,7 +95,7 @@ class Collector:
         note = self._top.parent / STATE_NAME / _BEFORE
         if is_left:
             return _read_note(note, self._top)
-        found = {path: stamp for path, stamp, _ in self._found()}
+        found = {path: stamp for path, stamp, _ in self._matches.found()}
         _write_note(note, self._top, found)
         return found
 
@@ -122,7 +116,7 @@ class Collector:
             failed |= dict.fromkeys(lost, "it is not in the store any more, nor in the job's copy")
         failed |= {
             path: reason
-            for path, reason in sorted(self._closed.items())
+            for path, reason in sorted(self._matches.closed.items())
             if path not in self._closed_before
         }
         # The copy stays then: whoever looks again copies only the rest.
@@ -132,10 +126,12 @@ class Collector:
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
         lines = [
-            f"{printable(path)}{'/' if path in self._closed else ''}: {reason}"
+            f"{printable(path)}{'/' if path in self._matches.closed else ''}: {reason}"
             for path, reason in failed.items()
         ]
-        left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
+        left_out = [
+            f"{printable(path)}: {kind}" for path, kind in sorted(self._matches.left_out.items())
+        ]
         if is_last and not os.path.isdir(self._top):
             left_out.append(_GONE)
         return Collected(
@@ -145,7 +141,7 @@ class Collector:
             tuple(lines[:_NAMED]),
             tuple(left_out[:_NAMED]),
             tuple(self._where_links_lead())[:_NAMED],
-            tuple(self._unmatched),
+            tuple(self._matches.unmatched),
         )
 
     def _put_back(self) -> None:
@@ -159,23 +155,23 @@ class Collector:
 
     def _where_links_lead(self) -> Iterator[str]:
         """Each link out of the copy. Of those that were there before, a file cannot be told from the user's own data."""
-        for path, real in sorted(self._links_out.items()):
+        for path, real in sorted(self._matches.links_out.items()):
             if path not in self._before or os.path.isdir(real):
                 yield f"{printable(path)}: a link to `{printable(real)}`, which is outside the job's copy; what is there was not saved"
 
     def has_something(self) -> bool:
         """Whether there is anything that `collect` would copy, or cannot look into."""
-        return bool(self._changed() or self._closed.keys() - self._closed_before)
+        return bool(self._changed() or self._matches.closed.keys() - self._closed_before)
 
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
         self.present = []
         changed = {}
-        found = [*self._found()]
+        found = [*self._matches.found()]
         above = _above(path for path, _, _ in found)
         for path, stamp, source in found:
             if path in above:  # a link: what was found behind it is saved in its place
-                self._links_out.pop(path, None)
+                self._matches.links_out.pop(path, None)
                 continue
             self.present.append(path)
             if stamp in {self._before.get(path), self._saved.get(path)}:
@@ -189,7 +185,7 @@ class Collector:
     def _changed_when_opened(self) -> dict[str, Path]:
         """The same after all directories were opened that the command has closed, and that are ours."""
         changed, opened = self._changed(), set[str]()
-        while closed := self._closed.keys() - self._closed_before - opened:
+        while closed := self._matches.closed.keys() - self._closed_before - opened:
             opened |= closed
             open_within(self._top, closed)
             changed = self._changed()  # there may be others in them
@@ -279,97 +275,17 @@ class Collector:
         if present is not None:
             # A link that something was made behind is not among them itself.
             above = {str(parent) for path in present for parent in PurePosixPath(path).parents}
-            gone = [path for path, _, _ in self._found() if path not in present]
+            gone = [path for path, _, _ in self._matches.found() if path not in present]
             for path in gone:
                 if path not in above:
                     (self._top / path).unlink()
-        for file in sorted(_files(str(self._target))) if self._target.is_dir() else ():
+        for file in sorted(files_beneath(str(self._target))) if self._target.is_dir() else ():
             path = os.path.relpath(file, self._target)
             is_half = os.path.basename(path).startswith(TEMP_PREFIX)  # a killed run has left it
             if not is_half and (present is None or path in present):
                 _make_way(self._top, path)
                 copy_whole(self._target / path, self._top / path, durable=False)
                 self._saved[path] = stamp_of(os.lstat(self._top / path))
-
-    def _found(self) -> Iterator[tuple[str, Stamp, Path]]:
-        """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
-        seen: set[str] = set()
-        self._closed, self._left_out, self._links_out = {}, {}, {}
-        for pattern in self._patterns:
-            self._look_for_closed(pattern.strip("/").split("/"))
-        by_pattern = {
-            pattern: sorted(self._top.glob(pattern.strip("/"))) for pattern in self._patterns
-        }
-        self._unmatched = [
-            pattern
-            for pattern, found in by_pattern.items()
-            if not found and pattern.rpartition("/")[2] != DEFAULT_PATTERN
-        ]
-        matches = [match for found in by_pattern.values() for match in found]
-        roots = [os.path.realpath(match) for match in matches if not os.path.islink(match)]
-        for match in matches:
-            for path, source in self._with_links_followed(str(match), roots):
-                name = os.path.relpath(path, self._top)
-                try:
-                    found = os.lstat(source)
-                except (FileNotFoundError, NotADirectoryError):  # gone meanwhile
-                    continue
-                except OSError as error:  # its directory may be listed, and not entered
-                    self._note_closed(error, os.path.dirname(source))
-                    continue
-                kind = stat.S_IFMT(found.st_mode)
-                if kind not in _KINDS:
-                    self._left_out[name] = _NO_CONTENT.get(kind, "a device")
-                elif name not in seen:
-                    seen.add(name)
-                    yield name, stamp_of(found), Path(source)
-
-    def _look_for_closed(self, parts: Sequence[str]) -> None:
-        """Notes directories on the way to what a pattern matches that we may not look into: `glob` passes over them."""
-        for depth in range(len(parts)):
-            way = "/".join(parts[:depth])
-            for directory in self._top.glob(way) if way else [self._top]:
-                if directory.is_dir() and not os.access(directory, os.R_OK | os.X_OK):
-                    name = os.path.relpath(directory, self._top)
-                    self._closed[name] = os.strerror(errno.EACCES)
-
-    def _with_links_followed(self, match: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
-        for path in _files(match, self._note_closed):
-            behind = [*self._behind(path, roots)] if os.path.islink(path) else []
-            yield from behind or [(path, path)]
-
-    def _note_closed(self, error: OSError, directory: str = "") -> None:
-        """Notes the directory that keeps us out: it may be the one above, which can be listed and not entered."""
-        if isinstance(error, FileNotFoundError):
-            return
-        closed = Path(directory or os.fsdecode(error.filename))
-        while closed != self._top and not os.access(closed.parent, os.X_OK):
-            closed = closed.parent
-        self._closed[os.path.relpath(closed, self._top)] = error.strerror or str(error)
-
-    def _behind(self, link: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """What the command has made behind a link that leads to a place in the copy which is not collected itself.
-
-        The copy goes, and with it what the link leads to. Each with its path through the link.
-        """
-        real = os.path.realpath(link)
-        if not _is_beneath(real, [os.path.realpath(self._top)]):
-            if os.path.exists(real):
-                self._links_out[os.path.relpath(link, self._top)] = real
-            return
-        if _is_beneath(real, roots):
-            return
-        if os.path.realpath(os.path.dirname(link)).startswith(f"{real}/"):
-            return  # it leads to a directory that it lies in itself
-        for path in _files(real, self._note_closed):
-            with suppress(OSError):
-                found = os.lstat(path)
-                if stat.S_ISREG(found.st_mode) and found.st_ctime_ns >= self._began_ns:
-                    yield link + path[len(real) :], path
-
-
-_KINDS = {stat.S_IFREG, stat.S_IFLNK}
-_NO_CONTENT = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
 def _above(paths: Iterable[str]) -> set[str]:
@@ -383,10 +299,6 @@ def _above(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _is_beneath(path: str, directories: Sequence[str]) -> bool:
-    return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
-
-
 def _identity(directory: Path) -> tuple[int, int] | None:
     """What stays the same when it gets another name; None for what is no directory."""
     try:
@@ -394,31 +306,6 @@ def _identity(directory: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
-
-
-def beneath_workspace(text: str) -> str | None:
-    """The pattern without `./` and doubled or closing slashes; None when it does not stay beneath the workspace.
-
-    `a**` means what `a*` does, as in a shell; Python's own matching refuses it.
-    """
-    parts = [
-        part if part == "**" else re.sub(r"\*+", "*", part)
-        for part in text.split("/")
-        if part not in {"", "."}
-    ]
-    if not parts or text.startswith(("/", "~")) or ".." in parts or "\0" in text:
-        return None
-    return "/".join(parts)
-
-
-def _files(match: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:
-    if os.path.islink(match) or not os.path.isdir(match):
-        yield match
-        return
-    for directory, directories, names in os.walk(match, onerror=onerror):
-        links = [name for name in directories if os.path.islink(os.path.join(directory, name))]
-        for name in sorted([*names, *links]):
-            yield os.path.join(directory, name)
 
 
 def _remove_if_old(half: str) -> None:
@@ -449,7 +336,7 @@ def _is_equal(source: Path, saved: Path) -> bool:
 
 def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
     """The files there; their stamps equal none that is found in a workspace, where no file has the number 0."""
-    for path in _files(str(target)) if target.is_dir() else ():
+    for path in files_beneath(str(target)) if target.is_dir() else ():
         if os.path.basename(path).startswith(TEMP_PREFIX):
             _remove_if_old(path)
             continue
@@ -499,7 +386,7 @@ def _make_way(top: Path, path: str) -> None:
     at, real_top = top, os.path.realpath(top)
     for part in Path(path).parts[:-1]:
         at /= part
-        leads_out = at.is_symlink() and not _is_beneath(os.path.realpath(at), [real_top])
+        leads_out = at.is_symlink() and not is_beneath(os.path.realpath(at), [real_top])
         if leads_out or (os.path.lexists(at) and not at.is_dir()):
             at.unlink()
     last = top / path

@@ -348,3 +348,9 @@ def test_a_run_that_slurm_could_not_launch_has_no_time_of_the_one_before(cluster
     assert "that run was not begun" in task.why
     assert task.start != own.start
     assert task.restarts == 1
+
+
+def test_a_job_on_several_nodes_has_a_task_for_each_as_slurm_got_it(cluster: Cluster) -> None:
+    done = submit(cluster.login, Submit(command=("true",), sbatch=("--nodes=2",)))
+    assert "--ntasks=2" in done.command
+    assert show_job(cluster.login, OneJob(wanted=done.job)).job.slurm["ntasks"] == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.node.job.collect import Collector, beneath_workspace
+from scratchflow.node.job.collect import Collector
 from scratchflow.node.job.copying import copy_whole
 
 
@@ -291,27 +291,6 @@ def test_what_is_put_back_replaces_what_is_in_its_way_and_follows_no_link(
     assert os.readlink(top / "outputs/old") == "grows"
     assert (top / "outputs/grows").read_text() == "1"
     assert not (top / "outputs/.tmp-0123").exists()
-
-
-@pytest.mark.parametrize("text", ["/etc", "../x", "a/../b", "", ".", "./", "x\0"])
-def test_a_pattern_that_leads_out_is_none(text: str) -> None:
-    assert beneath_workspace(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "meant"),
-    [
-        ("runs/*/model.pt", "runs/*/model.pt"),
-        ("results/", "results"),
-        ("./results", "results"),
-        (".//runs/./*.pt", "runs/*.pt"),
-        ("./.hidden", ".hidden"),
-        ("a//b", "a/b"),
-        ("**/a**.pt", "**/a*.pt"),
-    ],
-)
-def test_a_pattern_is_taken_as_people_write_paths(text: str, meant: str) -> None:
-    assert beneath_workspace(text) == meant
 
 
 def test_a_file_that_is_written_again_at_once_is_saved_again(top: Path, target: Path) -> None:
