@@ -201,7 +201,8 @@ class Tmux:
         mark = [";", "set-option", "-w", "-t", target, _RUN_OPTION, run]
         # `-q`: before version 3.3 tmux has no such option, and says "Pane is dead".
         mark += [";", "set-option", "-w", "-q", "-t", target, "remain-on-exit-format", _ENDED]
-        self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(target), *mark)
+        command = _quoted(_ending_after_its_terminal(argv))
+        self._cmd("new-window", *where, "--", *command, *_window_options(target), *mark)
         return window
 
     def restart(self, pane: Pane, argv: Sequence[str]) -> Pane:
@@ -341,6 +342,19 @@ def then_detach(argv: Sequence[str], before: str = "") -> list[str]:
     """
     steps = ['"$@"', *([before] if before else []), _DETACH]
     return ["/bin/sh", "-c", "; ".join(steps), "sh", *argv]
+
+
+def _ending_after_its_terminal(argv: Sequence[str]) -> list[str]:
+    """The command with a shell around it that closes the terminal first and ends a moment later.
+
+    Up to version 3.4 tmux is deaf to the end of a child while it notes in utmp that a terminal has
+    closed. Of a command that ends together with its terminal it then never learns the exit code, and
+    writes nothing beneath its output. The first `trap` keeps Ctrl-C from the shell, not from the
+    command; the second is for tmux, which hangs up when the terminal has been closed.
+    """
+    run = ["trap : INT QUIT", '"$@"', "code=$?"]
+    end = ["trap '' HUP", "exec </dev/null >/dev/null 2>&1", "sleep 0.2", "exit $code"]
+    return ["/bin/sh", "-c", "; ".join(run + end), "sh", *argv]
 
 
 def _window_options(target: str) -> list[str]:
