@@ -167,11 +167,11 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
 
         yield Whole(printable(f"would run: {shlex.join(done.command)}"))
         yield Whole(printable(f"  which runs: {shlex.join(done.runs)}"))
-        for number, values in enumerate(done.parameters):
-            pairs = " ".join(f"{key}={as_typed(value)}" for key, value in values.items())
-            yield Whole(printable(f"  task {number}: {pairs}"))
-        if done.parameters and done.tasks > len(done.parameters):
-            yield f"  … and {counted(done.tasks - len(done.parameters), 'task')} more"
+        for task in done.first:
+            pairs = " ".join(f"{key}={as_typed(value)}" for key, value in task.parameters.items())
+            yield Whole(printable(f"  task {task.task}: {pairs}"))
+        if done.first and done.tasks > len(done.first):
+            yield f"  … and {counted(done.tasks - len(done.first), 'task')} more"
         return
     newest = "the workspace as it is now" if done.is_current else "the newest snapshot"
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""

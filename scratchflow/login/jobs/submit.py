@@ -61,7 +61,7 @@ from scratchflow.model.errors.snapshots import PathMissing, SnapshotMissing
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import SlurmOptions, to_plain
 from scratchflow.model.requests import RunJob, StoreSeen, Submit
-from scratchflow.model.results.jobs import Submitted
+from scratchflow.model.results.jobs import Submitted, TaskPlanned
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import in_minutes, time_limit_s
@@ -164,6 +164,11 @@ def _parts(login: LoginHost, asked: Submit) -> list[Submit]:
     ]
 
 
+def _first_tasks(record: JobRecord) -> list[TaskPlanned]:
+    numbers = [number for number in record.task_numbers[:_SHOWN_TASKS] if record.tasks[number]]
+    return [TaskPlanned(task=number, parameters=record.tasks[number]) for number in numbers]
+
+
 def submit_record(
     login: LoginHost,
     place: StoreDirectory,
@@ -186,8 +191,7 @@ def submit_record(
         dry_run=dry_run,
     )
     if dry_run:
-        first = [values for values in record.tasks[:_SHOWN_TASKS] if values]
-        return msgspec.structs.replace(done, runs=record.command, parameters=first)
+        return msgspec.structs.replace(done, runs=record.command, first=_first_tasks(record))
     mirror, name = login.profile.backup.mirror, login.profile.workspace
     seen = store_seen_here(_store(login), name, login.home, login.emit, make=True, mirror=mirror)
     install_for(login.settings, LocalTransport(), login.emit)

@@ -21,6 +21,13 @@ class Frozen(Result, frozen=True):
     git: GitState | None = None
 
 
+class TaskPlanned(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that `submit --dry-run` would submit."""
+
+    task: int
+    parameters: dict[str, Any]
+
+
 class Submitted(Result, frozen=True):
     """`submit`: the job that Slurm has now, or with `--dry-run` what would be asked."""
 
@@ -37,8 +44,8 @@ class Submitted(Result, frozen=True):
     """The `sbatch` that asks."""
     runs: list[str] = []
     """What a task runs, with `--dry-run`."""
-    parameters: list[dict[str, Any]] = []
-    """Those of the first ten tasks, with `--dry-run`."""
+    first: list[TaskPlanned] = []
+    """The first ten tasks and their parameters, with `--dry-run`."""
     more: list[int] = []
     """The numbers of further arrays, when there are more tasks than the cluster allows in one."""
     dry_run: bool = False

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.cli.submit import shown_submitted
 from scratchflow.cli.verbs import parse
 from scratchflow.model.errors.base import UsageInvalid
-from scratchflow.model.results.jobs import Submitted
+from scratchflow.model.results.jobs import Submitted, TaskPlanned
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,16 @@ def test_a_dry_run_shows_what_each_task_runs() -> None:
         snapshot="s",
         command=["sbatch", "--comment=a b"],
         runs=["python", "train.py"],
-        parameters=[{"lr": 0.1}, {"lr": 0.01}],
+        first=[
+            TaskPlanned(task=0, parameters={"lr": 0.1}),
+            TaskPlanned(task=3, parameters={"lr": 0.01}),
+        ],
         dry_run=True,
     )
     assert [str(line) for line in shown_submitted(done)] == [
         "would run: sbatch '--comment=a b'",
         "  which runs: python train.py",
         "  task 0: lr=0.1",
-        "  task 1: lr=0.01",
+        "  task 3: lr=0.01",
         "  … and 10 tasks more",
     ]

@@ -1807,7 +1807,7 @@ export interface Submitted {
   directory?: string;
   command?: Array<string>;
   runs?: Array<string>;
-  parameters?: Array<Record<string, unknown>>;
+  first?: Array<TaskPlanned>;
   more?: Array<number>;
   dry_run?: boolean;
 }
@@ -1903,6 +1903,12 @@ export interface SyncedPair {
   failed?: Array<PathProblem>;
   full_homes?: Array<string>;
   plan?: Array<PlannedChange>;
+}
+
+/** A task that `submit --dry-run` would submit. */
+export interface TaskPlanned {
+  task: number;
+  parameters: Record<string, unknown>;
 }
 
 /** One task of a submitted job, as its record and Slurm tell it together. */

@@ -60,6 +60,11 @@ def test_only_the_tasks_that_failed_are_run_again(cluster: Cluster) -> None:
     states = {0: "COMPLETED", 1: "FAILED", 2: "TIMEOUT"}
     ends = {n: SlurmTask(task=n, job_id=n, state=state) for n, state in states.items()}
     write_slurm(cluster.desk.place, first.job, SlurmRecord(ends))
+    planned = rerun_job(cluster.login, RerunJob(wanted=first.job, failed=True, dry_run=True))
+    assert [(task.task, task.parameters) for task in planned.first] == [
+        (1, {"k": 2}),
+        (2, {"k": 3}),
+    ]
     again = rerun_job(cluster.login, RerunJob(wanted=first.job, failed=True))
     assert record(cluster, again.job).chosen == [1, 2]
     assert record(cluster, again.job).tasks == list(tasks)
