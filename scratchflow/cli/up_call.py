@@ -112,7 +112,8 @@ def autobackup_line(
 def other_ways(now: UpAndRunning) -> Iterator[str]:
     """A shell there; and, in a workspace that is new, how to bring files."""
     if now.job_id is not None and now.alias:
-        yield f"for a shell:  `scratchflow shell`, in the workspace; `ssh {printable(now.alias)}` starts in your home"
+        yield "for a shell:  `scratchflow shell`, in the workspace"
+        yield f"              `ssh {printable(now.alias)}`, in your home"
     if now.workspace and now.workspace.action == "created":
         yield "bring files:  `scratchflow create --from laptop:DIR`"
 

@@ -42,9 +42,16 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
         return "`scratchflow up` brings the workspace there"
     if not status.autobackup.enabled:
         return _autobackup(status)
-    if held.seconds_left is not None and held.seconds_left < _ENDING_S:
+    if _is_ending(held):
         return "`scratchflow hop` moves to another node before the time is up"
     return "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it"
+
+
+def _is_ending(held: AllocationShown) -> bool:
+    """A short job has just begun while more than half of it is left."""
+    half_s = held.half_s()
+    ending_s = _ENDING_S if half_s is None else min(_ENDING_S, half_s)
+    return held.seconds_left is not None and held.seconds_left < ending_s
 
 
 def _at_workspace(status: StatusShown) -> str:

@@ -30,11 +30,15 @@ class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
 
     def warn_at_s(self) -> list[int]:
         """How long before its end people are told. Of a short job not while more than half of it is left."""
-        start_s, end_s = epoch(self.start_time), epoch(self.end_time)
-        if start_s is None or end_s is None:
+        half_s = self.half_s()
+        if half_s is None:
             return [*WARN_AT_S]
-        half_s = (end_s - start_s) / 2
         return [mark for mark in WARN_AT_S if mark <= half_s] or [WARN_AT_S[-1]]
+
+    def half_s(self) -> float | None:
+        """Half of the time that the job has in all."""
+        start_s, end_s = epoch(self.start_time), epoch(self.end_time)
+        return None if start_s is None or end_s is None else (end_s - start_s) / 2
 
 
 class AliasShown(msgspec.Struct, frozen=True, kw_only=True):

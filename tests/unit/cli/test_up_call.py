@@ -12,9 +12,8 @@ from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import Problem
 from scratchflow.model.results.up import EditorOpened, UpAndRunning
 
-SHELL = (
-    "for a shell:  `scratchflow shell`, in the workspace; `ssh compile_machine` starts in your home"
-)
+SHELL = "for a shell:  `scratchflow shell`, in the workspace"
+SSH = "              `ssh compile_machine`, in your home"
 ON = AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800)
 BRING = "bring files:  `scratchflow create --from laptop:DIR`"
 
@@ -49,8 +48,8 @@ def test_of_several_nodes_it_is_said_which_has_no_auto_backup() -> None:
 @pytest.mark.parametrize(
     ("seen", "lines"),
     [
-        (now(), [SHELL]),
-        (now("created"), [SHELL, BRING]),
+        (now(), [SHELL, SSH]),
+        (now("created"), [SHELL, SSH, BRING]),
         (now("restored", None), []),
         (now("created", None), [BRING]),
     ],
@@ -61,7 +60,7 @@ def test_the_ways_that_help_are_named(seen: UpAndRunning, lines: list[str]) -> N
 
 def test_they_are_what_up_prints() -> None:
     lines = list(parse(["up"]).show(now("created")))
-    assert lines[-2:] == [SHELL, BRING]
+    assert lines[-3:] == [SHELL, SSH, BRING]
     assert autobackup_line(ON, 7) in lines
 
 

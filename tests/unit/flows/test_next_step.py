@@ -30,6 +30,9 @@ WELL = StatusShown(
     autobackup=AutobackupShown(enabled=True, every_s=1800),
     session=SessionShown(name="s", host="h", alive=True),
 )
+SHORT = msgspec.structs.replace(
+    RUNNING, start_time="2026-01-01T10:00:00Z", end_time="2026-01-01T10:10:00Z"
+)
 GONE = WorkspaceShown(path="/scratch/work", exists=False, base_snapshot=None)
 OFF = AutobackupShown(enabled=False, every_s=1800)
 
@@ -43,6 +46,8 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
         ({"allocation": msgspec.structs.replace(RUNNING, state="pending")}, "withdraws"),
         ({"allocation": msgspec.structs.replace(RUNNING, state="ended")}, "`scratchflow up`"),
         ({"allocation": msgspec.structs.replace(RUNNING, seconds_left=600)}, "`scratchflow hop`"),
+        ({"allocation": msgspec.structs.replace(SHORT, seconds_left=540)}, "`scratchflow open`"),
+        ({"allocation": msgspec.structs.replace(SHORT, seconds_left=240)}, "`scratchflow hop`"),
         (
             {"allocation": msgspec.structs.replace(RUNNING, seconds_left=600), "autobackup": OFF},
             "`scratchflow autobackup on`",
