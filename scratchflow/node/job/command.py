@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import queue
 import shutil
 import signal
@@ -139,6 +140,21 @@ def job_argv(
         return [*command]
     beside = ["--overlap"] if overlap else []
     return ["srun", "--unbuffered", "--export=ALL", *beside, "--", *command]
+
+
+def cannot_start(command: Sequence[str], environment: Mapping[str, str], directory: Path) -> str:
+    """Why this node cannot run the command, or nothing. `srun` itself would say so only in the log."""
+    program, path = command[0], environment.get("PATH")
+    here = directory / program  # where `srun` looks first
+    if here.is_file() and not os.access(here, os.X_OK):
+        return f"`{program}` is not executable: `chmod +x {program}` in the workspace, then submit it again"
+    if here.is_file() or ("/" not in program and shutil.which(program, path=path)):
+        return ""
+    if "/" in program:
+        return f"there is no file `{program}`"
+    other = f"{program}3"
+    instead = f", but there is `{other}`" if shutil.which(other, path=path) else ""
+    return f"there is no program `{program}` on the PATH{instead}; `environment` in the profile sets up modules, conda or a venv"
 
 
 def job_environment(environment: Mapping[str, str], job: str) -> dict[str, str]:

@@ -29,6 +29,7 @@ from scratchflow.node.job.command import (
     BeforeLimit,
     JobSignals,
     Started,
+    cannot_start,
     job_argv,
     run_to_end,
 )
@@ -366,6 +367,12 @@ class _Task:
     def _started(self, *, overlap: bool) -> Started:
         environment = self._copy.environment(self._here, self._environment)
         script = bool(self._record.script)
+        missing = (
+            "" if script else cannot_start(self._copy.command, environment, self._copy.directory)
+        )
+        if missing:
+            reason = f"on `{self._here.node}` {missing}"
+            raise JobNotStarted(job=self._record.id, reason=reason)
         argv = job_argv(self._copy.command, environment, script=script, overlap=overlap)
         is_step = argv != self._copy.command
         signals = self._signal_steps if is_step else None

@@ -15,6 +15,7 @@ from scratchflow.node.job.command import (
     BeforeLimit,
     JobSignals,
     Started,
+    cannot_start,
     job_argv,
     job_environment,
     run_to_end,
@@ -193,3 +194,23 @@ def test_the_step_has_the_cores_of_the_job() -> None:
     assert given["SRUN_CPUS_PER_TASK"] == "4"
     assert given["PYTHONUNBUFFERED"] == "1"
     assert "SLURM_EXPORT_ENV" not in given
+
+
+def test_a_command_that_the_node_cannot_start_is_named_with_the_way_out(tmp_path: Path) -> None:
+    programs, work = tmp_path / "bin", tmp_path / "work"
+    for file in (programs / "thing3", work / "run.sh", work / "bin/tool"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+    (work / "notes.sh").write_text("")
+
+    def said(program: str) -> str:
+        return cannot_start([program, "-x"], {"PATH": str(programs)}, work)
+
+    assert [said(word) for word in ("thing3", "./run.sh", "run.sh", "bin/tool", "/bin/sh")] == [
+        ""
+    ] * 5
+    assert "no program `thing` on the PATH, but there is `thing3`" in said("thing")
+    assert "`environment` in the profile" in said("other")
+    assert "`chmod +x ./notes.sh`" in said("./notes.sh")
+    assert said("bin/other") == "there is no file `bin/other`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -50,7 +51,10 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(module, "OUTPUT_FD", file)
     monkeypatch.setattr(module, "ERROR_FD", file)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    which = shutil.which
+    monkeypatch.setattr(
+        "shutil.which", lambda name, **at: None if name == "srun" else which(name, **at)
+    )
     monkeypatch.setattr(limit_clock, "READY_S", 0.0)
     for name in ("SLURM_ARRAY_TASK_ID", "SLURM_TMPDIR", "SLURM_JOB_NUM_NODES"):
         monkeypatch.delenv(name, raising=False)
@@ -252,6 +256,15 @@ def test_what_keeps_it_from_running_is_in_the_record(
     with pytest.raises(JobNotStarted, match="several nodes"):
         run_job(desk.context, desk.notify, RunJob(job=JOB, overlap=False))
     assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_a_program_that_the_node_does_not_have_is_told_instead_of_run(desk: Desk) -> None:
+    submitted(desk, "no-such-program", "x")
+    with pytest.raises(JobNotStarted, match="there is no program `no-such-program`"):
+        run(desk)
+    said = task_of(desk)
+    assert (said.phase, said.code, said.not_collected) == ("ended", None, [])
+    assert "there is no program `no-such-program` on the PATH" in said.error
 
 
 def test_a_file_in_the_way_of_its_copy_is_told(desk: Desk) -> None:
