@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping
 from scratchflow.archive.format.container import REMNANT_VERSION
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
+from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.transfer import named_otherwise
 from scratchflow.model.events import Data, Progress
 from scratchflow.model.requests import (
@@ -49,6 +51,7 @@ from scratchflow.store.catalogue import (
 )
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.checks.verified import Verification, damaged_archives, record_verified
+from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.commit.arriving import Arriving, room_bytes
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
@@ -153,14 +156,24 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
     _require_same_name(context, asked.snapshots)
     forget_old_listing(place)
     here = Here(place, read_catalogue(place), takes_parts=True)
-    found = [here.lacks(one) for one in asked.snapshots]
+    found = [lack for one in asked.snapshots if (lack := here.lacks(one)) is not None]
+    if found:
+        _require_writable(place)
     return SnapshotsLacking(
-        snapshots=[one for one in found if one is not None],
+        snapshots=found,
         newest=here.catalogue.newest_id,
         store_id=read_store_id(place),
         room_bytes=room_bytes(place),
         directory=printable(place.directory),
     )
+
+
+def _require_writable(place: StoreDirectory) -> None:
+    """Before anything is begun, and for a dry run. Of a full store, whoever asks says how much would come."""
+    if is_there(place.directory):
+        failure = write_failure(place.directory)
+        if failure is not None and not isinstance(failure, NoSpace):
+            raise failure
 
 
 def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot]) -> None:

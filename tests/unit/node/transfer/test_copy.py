@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 
 import msgspec
 import pytest
 
 from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.model.errors.agent import RequestRefused, StreamBroken
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Data, Event
 from scratchflow.model.requests import (
@@ -132,3 +134,30 @@ def test_one_that_is_there_already_is_adopted_again_without_a_change(
 ) -> None:
     done = module.adopt(desk.context, desk.notify, Adopt(snapshot=offered))
     assert (done.is_new, done.newest) == (False, offered.id)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_that_may_not_be_written_to_is_told_before_anything_is_sent(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    there = other(desk)
+    there.write("work/README", "another")
+    there.backup()
+    directory = there.place.directory
+    directory.chmod(0o500)
+    try:
+        with pytest.raises(StoreUnusable, match="Permission denied"):
+            lacking(there.context, there.notify, Lacking(snapshots=[offered]))
+    finally:
+        directory.chmod(0o700)
+    assert lacking(there.context, there.notify, Lacking(snapshots=[offered])).snapshots
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_but_not_when_it_lacks_nothing(desk: Desk, offered: WholeSnapshot) -> None:
+    desk.place.directory.chmod(0o500)
+    try:
+        found = lacking(desk.context, desk.notify, Lacking(snapshots=[offered]))
+    finally:
+        desk.place.directory.chmod(0o700)
+    assert found.snapshots == []
