@@ -8,6 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.server_words import (
+    column_of,
     done_with_address,
     place_of,
     server_lines,
@@ -183,10 +184,12 @@ def _listed(found: ServersListed) -> Iterator[str]:
     width = terminal_width()
     if not found.servers and not found.tunnels:
         yield "nothing is served; `scratchflow serve --help` shows what can be"
+    names = [server.name for server in found.servers] + [tunnel.name for tunnel in found.tunnels]
+    column = column_of(names)
     for server in found.servers:
-        yield from server_lines(server, width)
+        yield from server_lines(server, width, column=column)
     for tunnel in found.tunnels:
-        yield from tunnel_lines(tunnel, width)
+        yield from tunnel_lines(tunnel, width, column=column)
 
 
 @app.command(cls=VerbCommand)

@@ -81,7 +81,7 @@ def name_for(word: str) -> str:
 def read_servers(home: Path, profile: str) -> list[ServerRecord]:
     """All that can be read, by name."""
     try:
-        files = sorted(_directory(home, profile).glob("*.json"))
+        files = sorted(_directory(home, profile).glob("*.json"), key=lambda file: file.stem)
     except OSError:
         return []
     found = (read_server(home, profile, file.stem) for file in files)

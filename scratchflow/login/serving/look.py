@@ -96,5 +96,6 @@ def shown(record: ServerRecord) -> ServerShown:
         socket=record.socket,
         port=record.port,
         log=record.log,
+        shows=" ".join(record.words[:1]) if record.kind == "tensorboard" else "",
         ended=record.ended,
     )

@@ -159,6 +159,8 @@ class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
     socket: str = ""
     port: int = 0
     log: str = ""
+    shows: str = ""
+    """The LOGDIR of a TensorBoard."""
     ended: str = ""
     """How it ended; empty while it runs."""
     url: str = ""

@@ -1392,6 +1392,7 @@ export interface ServerShown {
   socket?: string;
   port?: number;
   log?: string;
+  shows?: string;
   ended?: string;
   url?: string;
   problem?: string;
