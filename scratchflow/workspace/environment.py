@@ -30,6 +30,21 @@ _MAKE_S = 3600.0
 _UV_ENVIRONMENT = "UV_PROJECT_ENVIRONMENT"
 _FILE_NAMES = {"list": "requirements.txt", "conda": "environment.yml", "project": "pyproject.toml"}
 
+# What pip, uv and conda say, in the words of the system's resolver and sockets.
+_NO_NETWORK = (
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "failed to lookup address information",
+    "Could not resolve host",
+    "Network is unreachable",
+    "No route to host",
+    "Connection timed out",
+)
+_WITHOUT_NETWORK = (
+    "name a proxy, an index or a directory of wheels in `environment.variables`"
+    " (`https_proxy`, `PIP_INDEX_URL`, `PIP_FIND_LINKS`): docs/environment.md, *Nodes without internet*"
+)
+
 
 class EnvironmentOptions(msgspec.Struct, frozen=True):
     """What to put there. `requirements` is the content of such a file, `lock` that of a project's lock."""
@@ -196,8 +211,10 @@ class _Runner:
         if done.returncode == 0:
             return
         said = (done.stderr or done.stdout).decode("utf-8", "replace")
-        words = few_lines(said) or f"exit code {done.returncode}"
         tool = os.path.basename(argv[0])
+        if away := next((words for words in _NO_NETWORK if words in said), ""):
+            raise _failed(f"the node reaches no package index ({tool}: {away})", _WITHOUT_NETWORK)
+        words = few_lines(said) or f"exit code {done.returncode}"
         raise _failed(f"{tool}: {words}", "correct `--python` or the packages, and run it again")
 
     def _run(self, argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:

@@ -13,7 +13,7 @@ from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.text import few_lines
 from scratchflow.node.environment.change import Change, change_between, parse_dump
-from scratchflow.node.environment.script import ScriptFiles, script_of
+from scratchflow.node.environment.script import NO_CONDA, NO_MODULE, ScriptFiles, script_of
 from scratchflow.process.child import end_group, kill_child
 
 # Modules and conda may lie on a slow shared file system.
@@ -25,6 +25,12 @@ _REMEDIES = {
     "conda": "`conda env list` there lists the environments; correct `environment.conda`",
     "venv": "correct `environment.venv`; `scratchflow create --env venv` makes the venv `env` beneath scratch",
     _LOGIN_SHELL: "look at `/etc/profile` and `~/.bash_profile` there: `bash -l` has to read them without ending",
+}
+
+# By how the tool's words begin: what helps where the tool itself is not there.
+_REMEDIES_WITHOUT_IT = {
+    NO_MODULE: "`scratchflow config unset environment.modules` does without; or let `~/.bash_profile` there read the file that defines `module`",
+    NO_CONDA: "name the module that brings conda in `environment.modules`, or put micromamba into `~/.local/bin` there; `scratchflow config unset environment.conda` does without",
 }
 
 
@@ -93,13 +99,14 @@ def of_this_user() -> dict[str, str]:
 def _failed(files: ScriptFiles, problem: str, node: str) -> LayerFailed:
     layer, _, name = _content(files.layer).partition("\n")
     layer = layer or _LOGIN_SHELL
-    remedy = _REMEDIES.get(layer, f"correct `environment.{layer}`")
+    words = words_of(_content(files.words), str(files.words.parent)) or problem
+    absent = [text for start, text in _REMEDIES_WITHOUT_IT.items() if words.startswith(start)]
     return LayerFailed(
         layer=layer if layer == _LOGIN_SHELL else f"environment.{layer}",
         name=name or "bash --login",
         node=node,
-        words=words_of(_content(files.words), str(files.words.parent)) or problem,
-        remedy=remedy,
+        words=words,
+        remedy=[*absent, _REMEDIES.get(layer, f"correct `environment.{layer}`")][0],
     )
 
 

@@ -28,6 +28,9 @@ class ScriptFiles(msgspec.Struct, frozen=True):
     dump: Path
 
 
+NO_MODULE = "there is no `module` command"
+NO_CONDA = "there is no conda, mamba or micromamba"
+
 # `>|`: a user's profile may have set `noclobber`.
 _FUNCTIONS = r"""
 set +eu +f +o posix
@@ -82,7 +85,7 @@ __scratchflow_find_module() {
             __scratchflow_has module && return
         fi
     done
-    echo 'there is no `module` command: a login shell defines none, and LMOD_CMD and MODULESHOME lead to none' >&2
+    echo "$__scratchflow_no_module: a login shell defines none, and LMOD_CMD and MODULESHOME lead to none" >&2
     return 1
 }
 # Before version 4, Tcl's `module` reports an error and still returns 0.
@@ -117,7 +120,7 @@ __scratchflow_conda() {
         found=1
         __scratchflow_conda_with "$program" "$__scratchflow_value" && return
     done
-    [[ -n $found ]] || echo 'there is no conda, mamba or micromamba on the PATH of a login shell, nor in the usual places' >&2
+    [[ -n $found ]] || echo "$__scratchflow_no_conda on the PATH of a login shell, nor in the usual places" >&2
     return 1
 }
 """
@@ -129,6 +132,8 @@ def script_of(options: EnvironmentOptions, scratch: Path, files: ScriptFiles) ->
         "layer": files.layer,
         "words": files.words,
         "scratch": scratch,
+        "no_module": NO_MODULE,
+        "no_conda": NO_CONDA,
     }
     names = [f"__scratchflow_{name}={shlex.quote(str(value))}" for name, value in given.items()]
     begin = f"jobs -p >|{shlex.quote(str(files.before))}"

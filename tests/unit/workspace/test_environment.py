@@ -85,6 +85,21 @@ def test_a_failure_leaves_no_half_environment_and_tells_the_tools_last_words(
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "NewConnectionError('Failed to establish a new connection: [Errno -2] Name or service not known')",
+        "dns error: failed to lookup address information: Temporary failure in name resolution",
+        "CondaHTTPError: [Errno 101] Network is unreachable",
+    ],
+)
+def test_a_node_without_internet_is_told_as_such(tmp_path: Path, said: str) -> None:
+    environment = _tools(tmp_path / "tools", micromamba=f'echo "{said}" >&2; exit 1')
+    with pytest.raises(EnvironmentFailed, match="the node reaches no package index") as failed:
+        _make(tmp_path / "scratch", environment, kind="conda", packages=("numpy",))
+    assert "`PIP_FIND_LINKS`" in failed.value.shown_hint
+
+
 def test_what_is_there_and_no_environment_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "scratch/env").mkdir(parents=True)
     (tmp_path / "scratch/env/thesis").write_text("mine")

@@ -49,13 +49,15 @@ def test_a_failing_layer_gives_exit_code_40_with_its_words(
 def test_without_a_module_command_it_says_so(at_node: NodeHome) -> None:
     if any(Path(path).exists() for path in ("/usr/share/lmod", "/usr/share/modules")):
         pytest.skip("this machine has a module command")
-    with pytest.raises(LayerFailed, match="there is no `module` command"):
+    with pytest.raises(LayerFailed, match="there is no `module` command") as caught:
         at_node.change(modules=["gcc/12"])
+    assert "`scratchflow config unset environment.modules`" in caught.value.shown_hint
 
 
 def test_without_any_conda_it_says_so(at_node: NodeHome) -> None:
-    with pytest.raises(LayerFailed, match="there is no conda, mamba or micromamba"):
+    with pytest.raises(LayerFailed, match="there is no conda, mamba or micromamba") as caught:
         at_node.change(conda="torch")
+    assert "`environment.modules`" in caught.value.shown_hint
 
 
 def test_a_profile_that_ends_the_shell_is_told_as_such(at_node: NodeHome) -> None:
