@@ -32,11 +32,7 @@ WINDOW = "node"
 _PROBE_S = 10.0
 _PROFILE_OPTION = "@scratchflow_profile"
 # Of a window: `run --detach` has opened it, in this job (or `here`, without a cluster).
-# What stands beneath the output of a command that has ended: how it ended, and how to get away from there.
-_ENDED = (
-    "The command has ended#{?pane_dead_status, with exit code #{pane_dead_status},}. "
-    "#{prefix} d leaves, #{prefix} & closes this window"
-)
+_ENDED = "The command has ended with exit code %s. %s d leaves, %s & closes this window"
 _RUN_OPTION = "@scratchflow_run"
 # tmux allows no `:` in a session's name. The window's is last: the user's own may hold anything.
 _FIELDS = (
@@ -199,9 +195,10 @@ class Tmux:
         target = f"={session}:={window}"
         where = ["-t", f"={session}:", "-n", window]
         mark = [";", "set-option", "-w", "-t", target, _RUN_OPTION, run]
-        # `-q`: before version 3.3 tmux has no such option, and says "Pane is dead".
-        mark += [";", "set-option", "-w", "-q", "-t", target, "remain-on-exit-format", _ENDED]
-        command = _quoted(_ending_after_its_terminal(argv))
+        # tmux's own words would push the first line of a short output out of sight. Before version 3.3 there is no such
+        # option (`-q`), and it says "Pane is dead".
+        mark += [";", "set-option", "-w", "-q", "-t", target, "remain-on-exit-format", ""]
+        command = _quoted(_telling_its_end(argv))
         self._cmd("new-window", *where, "--", *command, *_window_options(target), *mark)
         return window
 
@@ -344,17 +341,25 @@ def then_detach(argv: Sequence[str], before: str = "") -> list[str]:
     return ["/bin/sh", "-c", "; ".join(steps), "sh", *argv]
 
 
-def _ending_after_its_terminal(argv: Sequence[str]) -> list[str]:
-    """The command with a shell around it that closes the terminal first and ends a moment later.
+def _telling_its_end(argv: Sequence[str]) -> list[str]:
+    """The command with a shell around it: it tells how the command ended, and how to get away from there.
 
-    Up to version 3.4 tmux is deaf to the end of a child while it notes in utmp that a terminal has
-    closed. Of a command that ends together with its terminal it then never learns the exit code, and
-    writes nothing beneath its output. The first `trap` keeps Ctrl-C from the shell, not from the
-    command; the second is for tmux, which hangs up when the terminal has been closed.
+    Then it closes the terminal, and ends a moment later. Up to version 3.4 tmux is deaf to the end of a child while it
+    notes in utmp that a terminal has closed, and so would never learn the exit code. The first `trap` keeps Ctrl-C from the
+    shell, not from the command; the second is for tmux, which hangs up when the terminal has been closed.
     """
-    run = ["trap : INT QUIT", '"$@"', "code=$?"]
-    end = ["trap '' HUP", "exec </dev/null >/dev/null 2>&1", "sleep 0.2", "exit $code"]
-    return ["/bin/sh", "-c", "; ".join(run + end), "sh", *argv]
+    steps = [
+        "trap : INT QUIT",
+        '"$@"',
+        "code=$?",
+        "trap '' HUP",
+        'key=$(tmux show-options -gqv prefix 2>/dev/null) && [ "$key" ] || key=C-b',
+        f'printf \'\\r\\n{_ENDED}\\r\\n\' "$code" "$key" "$key"',
+        "exec </dev/null >/dev/null 2>&1",
+        "sleep 0.2",
+        'exit "$code"',
+    ]
+    return ["/bin/sh", "-c", "; ".join(steps), "sh", *argv]
 
 
 def _window_options(target: str) -> list[str]:
