@@ -35,6 +35,17 @@ def minicluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluste
 
 
 @pytest.fixture(scope="module")
+def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluster]:
+    """Another cluster beside the shared one, of one node."""
+    cluster = Minicluster(tmp_path_factory.mktemp("second") / "state", {"MC_NODES": "1"})
+    try:
+        cluster.run("up")
+        yield cluster
+    finally:
+        cluster.run("down", "--purge")
+
+
+@pytest.fixture(scope="module")
 def job_steps(minicluster: Minicluster) -> None:
     """For tests of steps themselves, which a Slurm before 20.11 cannot start beside each other."""
     if not minicluster.has_steps:

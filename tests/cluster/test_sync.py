@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,45 +11,18 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.two_clusters import TwoClusters
 
 FILES = 2000
 ALICE = 20001
-NAME = re.compile(r"^(Host|\s+ProxyJump) (.*)$", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluster]:
-    """Another cluster beside the shared one."""
-    state = tmp_path_factory.mktemp("second") / "state"
-    cluster = Minicluster(state, {"MC_NODES": "1"})
-    try:
-        cluster.run("up")
-        yield cluster
-    finally:
-        cluster.run("down", "--purge")
-
-
-class TwoClusters:
-    """`uni` is the first, `aws` the second; their login hosts do not reach each other."""
+class TwoHomes(TwoClusters):
+    """The homes of alice on both, with the folder `p` to be kept equal."""
 
     def __init__(self, home: Path, first: Minicluster, second: Minicluster) -> None:
-        self.first, self.second = first, second
-        self.laptop = Laptop(home, first)
-        for number in ("1", "2"):  # two names of one login host, as of a pool
-            config = NAME.sub(
-                lambda found, end=number: (
-                    f"{found[1]} " + re.sub(r"(login|node-)", rf"aws{end}-\1", found[2])
-                ),  # type: ignore[misc]  # mypy knows no default of a lambda
-                second.ssh_config.read_text(),
-            )
-            with self.laptop.ssh_config.open("a") as file:
-                file.write(config)
-        for name, login in (("uni", "login"), ("aws", "aws1-login")):
-            words = ["--name", name, "--store", "/fsx/$USER/store", "--partition", "debug", "--yes"]
-            done = self.laptop.run("setup", login, *words)
-            assert done.returncode == 0, done.stderr
+        super().__init__(home, first, second)
         self.uni = first.shared("/home/alice")
         self.aws = second.shared("/home/alice")
         with self.config.open("a") as file:
@@ -84,10 +56,8 @@ class TwoClusters:
 
 
 @pytest.fixture
-def clusters(
-    tmp_path: Path, minicluster: Minicluster, second: Minicluster
-) -> Iterator[TwoClusters]:
-    both = TwoClusters(tmp_path, minicluster, second)
+def clusters(tmp_path: Path, minicluster: Minicluster, second: Minicluster) -> Iterator[TwoHomes]:
+    both = TwoHomes(tmp_path, minicluster, second)
     yield both
     second.run("up")
     for home in (both.uni, both.aws):
@@ -101,7 +71,7 @@ def count(directory: Path) -> int:
 
 @pytest.mark.slow
 def test_two_thousand_files_through_a_conflict_a_rename_and_a_big_deletion(
-    clusters: TwoClusters,
+    clusters: TwoHomes,
 ) -> None:
     """One long day, because the homes are large and each step begins where the one before ended."""
     uni, aws = clusters.uni, clusters.aws
@@ -152,7 +122,7 @@ def test_two_thousand_files_through_a_conflict_a_rename_and_a_big_deletion(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lost", ["second", "first"])
-def test_a_link_that_is_cut_in_the_middle_loses_nothing(clusters: TwoClusters, lost: str) -> None:
+def test_a_link_that_is_cut_in_the_middle_loses_nothing(clusters: TwoHomes, lost: str) -> None:
     content = {f"p/big{number}": os.urandom(1 << 20).hex() for number in range(40)}
     for name, text in content.items():
         clusters.write(clusters.uni, name, text)
