@@ -11,7 +11,6 @@ from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
-INTERRUPTIONS = 10
 STORES = {"mini": "/fsx/alice/store", "other": "/fsx/alice/other-store"}
 
 
@@ -63,29 +62,6 @@ def test_snapshots_go_from_store_to_store(
     assert digests(minicluster, STORES["other"]) == digests(minicluster, STORES["mini"])
     assert laptop.data("snapshots", "verify", "--profile", "other")["bad"] == []
     assert laptop.data(*copy)["sent_bytes"] == 0
-
-
-@pytest.mark.slow
-def test_interrupted_ten_times_it_goes_on_each_time_and_ends_whole(
-    two_stores: Laptop, minicluster: Minicluster
-) -> None:
-    laptop = two_stores
-    copy = ("snapshots", "copy", "--all", "--to", "other")
-    planned = laptop.data(*copy, "--dry-run")
-    left = [planned["sent_bytes"]]
-    for number in range(INTERRUPTIONS):
-        enough = (number + 1) * 4_000_000
-        running = laptop.begin(*copy)
-        retry_until(lambda least=enough: arrived_bytes(minicluster) > least, "more of it is there")  # type: ignore[misc]  # mypy knows no default of a lambda
-        running.send_signal(signal.SIGKILL)
-        running.communicate()
-        left.append(laptop.data(*copy, "--dry-run")["sent_bytes"])
-    assert left == sorted(left, reverse=True)
-    done = laptop.data(*copy)
-    assert [*done["already_there"], *done["copied"]] == planned["copied"]
-    assert done["sent_bytes"] <= left[-1]
-    assert digests(minicluster, STORES["other"]) == digests(minicluster, STORES["mini"])
-    assert laptop.data("snapshots", "verify", "--profile", "other")["bad"] == []
 
 
 def arrived_bytes(minicluster: Minicluster) -> int:
