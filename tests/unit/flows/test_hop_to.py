@@ -14,6 +14,7 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
+from scratchflow.flows.transfer import copy as copy_module
 from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.errors.hop import (
     ClustersDiverged,
@@ -24,13 +25,20 @@ from scratchflow.model.errors.hop import (
     WorkDiverged,
 )
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Event, Log, Warned
-from scratchflow.model.requests import Hold
+from scratchflow.model.requests import ArchiveOf, Hold, WholeSnapshot
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
 from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.model.results.transfer import (
+    ArchiveLacking,
+    SnapshotLacking,
+    SnapshotsLacking,
+    SnapshotsOffered,
+)
 
 A, B, C = (f"20261115T10{number}000Z-00000{number}" for number in range(1, 4))
 
@@ -59,6 +67,7 @@ class World:
         self.as_full_bytes = 0
         self.cleared: str | None = None
         self.went_on_from = ""
+        self.answers: dict[str, Any] = {}
         self.seen_there = ("unchanged", A)
         self.settled: Literal["restored", "nothing"] = "restored"
         monkeypatch.setattr(module, "cluster_of", self._cluster)
@@ -83,6 +92,8 @@ class World:
 
     def _at(self, profile: str) -> Callable[..., Any]:
         def at(do: str, request: Any, *_: Any, **__: Any) -> Any:
+            if do in self.answers:
+                return self.answers[do]
             if do == "snapshots list":
                 return SnapshotsListed(
                     snapshots=[_row(one, before) for one, before in self._chain()]
@@ -335,6 +346,30 @@ def test_workspaces_of_two_names_are_refused_before_anything_is_done(
         world.hop(dry_run=dry_run)
     assert "`scratchflow -p b config set workspace work` gives it" in no.value.shown_hint
     assert world.steps == []
+
+
+def test_a_dry_run_refuses_what_the_other_store_has_no_room_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = ArchiveOf(A, 5_000_000, "0" * 64)
+    offered = SnapshotsOffered(snapshots=[WholeSnapshot(A, "work", "{}", [archive])], store_id="1")
+    lacking = SnapshotsLacking(
+        snapshots=[SnapshotLacking(A, [ArchiveLacking(archive)])],
+        newest=B,
+        store_id="2",
+        room_bytes=4_000_000,
+        directory="/s/work",
+    )
+    world.answers = {"snapshots offer": offered, "snapshots lacking": lacking}
+    monkeypatch.setattr(copy_module, "cluster_of", world._cluster)
+    monkeypatch.setattr(module, "copy_snapshots", copy_module.copy_snapshots)
+    with pytest.raises(NoSpace) as caught:
+        world.hop(dry_run=True)
+    assert caught.value.exit_code == 33
+    assert str(caught.value).startswith("profile `b`")
+    assert "4.77 MiB would come, and there is room for 3.81 MiB" in str(caught.value)
+    assert "`scratchflow -p b snapshots prune`" in caught.value.shown_hint
+    assert world.steps == []  # `up` there was not looked at, and nothing was done
 
 
 def test_a_dry_run_refuses_the_snapshot_that_could_not_be_copied_unless_a_newer_one_is_taken(
