@@ -92,7 +92,8 @@ def _not_copied(done: SnapshotsCopied, to: str) -> Iterator[str]:
             back = f"`scratchflow -p {printable(done.to)} snapshots copy {shown_id(one)} --to {source}`"
             yield f"damaged in the store of profile `{source}`: snapshot {named(one)}; {to} has it whole, and {back} mends it"
             continue
-        yield f"{not_copied}, because it is damaged: snapshot {named(one)}"
+        verify = f"`scratchflow -p {printable(done.source)} snapshots verify {shown_id(one)}`"
+        yield f"{not_copied}, because it is damaged: snapshot {named(one)}; {verify} says what is wrong"
     for one, reason in done.unreadable.items():
         yield f"{not_copied}: snapshot {named(one)} cannot be read: {printable(reason)}"
     for one in done.blocked:

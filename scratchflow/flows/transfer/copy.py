@@ -24,7 +24,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import EmptyStoreFull, NoSpace, too_much
 from scratchflow.model.errors.transfer import CopyBroken, CopyToItself, named_otherwise
-from scratchflow.model.events import Data, Emit, Event, Log, Progress
+from scratchflow.model.events import Data, Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import (
     Adopt,
     ArchiveOf,
@@ -85,10 +85,14 @@ def copy_snapshots(
             skips_damaged=not asked.snapshots,
             parents=offered.parents,
         )
-        with failures_of(other):
-            _require_room(lacking, copy.to_send)
-        if not dry_run:
-            copy.run(offered.snapshots)
+        try:
+            with failures_of(other):
+                _require_room(lacking, copy.to_send)
+            if not dry_run:
+                copy.run(offered.snapshots)
+        except ScratchflowError:
+            _tell_damaged([*offered.damaged, *copy.damaged, *foretold], settings.name, emit)
+            raise
         missing = [one for one in missing if one.id not in copy.blocked]
         sent = set() if dry_run else {one.id for one in missing} - set(copy.damaged)
         at_the_end = copy.look_again([one for one in offered.snapshots if one.id in sent])
@@ -123,6 +127,14 @@ def copy_snapshots(
         mended=sorted(mended),
         dry_run=dry_run,
     )
+
+
+def _tell_damaged(damaged: Collection[str], source: str, emit: Emit) -> None:
+    """Names those that no other run would copy either: an error has no result that could."""
+    for one in sorted(damaged):
+        verify = naming(f"`scratchflow snapshots verify {one}`", source)
+        message = f"not copied, because it is damaged in the store of profile `{source}`: snapshot {one}; {verify} says what is wrong"
+        emit(Warned(code=DamagedAtSource.code, message=message))
 
 
 def _require_room(lacking: SnapshotsLacking, coming_bytes: int) -> None:

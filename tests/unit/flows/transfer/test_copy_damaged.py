@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 from scratchflow.cli.transfer_words import copied
 from scratchflow.model.ages import named
-from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.errors.store import NoSpace, StoreUnusable
+from scratchflow.model.events import Warned
+from scratchflow.model.requests import ArchiveOf
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.commit.arriving import Arriving
 from tests.unit.conftest import Desk
 from tests.unit.flows.transfer.conftest import Two, rot
 
@@ -38,6 +42,7 @@ def test_a_dry_run_leaves_out_what_is_known_to_be_damaged_as_the_copy_does(two: 
     assert whole in said.copied
     lines = list(copied(said))
     assert lines[0].startswith("would not be copied, because it is damaged: snapshot ")
+    assert f"`scratchflow -p here snapshots verify {damaged[-6:]}` says what" in lines[0]
     assert lines[1].startswith("would copy 4 snapshots (")
     alone = two.copy(damaged, dry_run=True)
     assert (alone.copied, alone.damaged, alone.along) == ([], [damaged], two.here.ids[:1])
@@ -47,6 +52,32 @@ def test_a_dry_run_leaves_out_what_is_known_to_be_damaged_as_the_copy_does(two: 
         said.damaged,
         said.sent_bytes + two.here.place.archive(damaged).stat().st_size,
     )
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_those_that_are_damaged_are_named_also_when_the_other_store_gets_full(
+    two: Two, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    damaged = _with_its_own_file(two.here)
+    two.here.write("work/next", "1")
+    newest = two.here.backup().snapshot
+    rot(two.here.place.archive(damaged))
+    if is_known:
+        _check(two.here)
+    take = Arriving.take
+
+    def until_full(self: Arriving, pieces: Iterator[bytes]) -> ArchiveOf:
+        if self.archive.id == newest:
+            raise NoSpace(path="store", reason="Disk quota exceeded")
+        return take(self, pieces)
+
+    monkeypatch.setattr(Arriving, "take", until_full)
+    with pytest.raises(NoSpace):
+        two.copy()
+    (warned,) = [one for one in two.events if isinstance(one, Warned)]
+    assert warned.code == "snapshot.damaged_at_source"
+    next_step = f"`scratchflow -p here snapshots verify {damaged}` says what is wrong"
+    assert warned.message.endswith(f"`here`: snapshot {damaged}; {next_step}")
 
 
 def test_a_dry_run_counts_what_needs_nothing_of_a_damaged_archive_from_here(two: Two) -> None:
@@ -93,7 +124,7 @@ def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: T
     assert done.damaged == [damaged]
     assert done.mended == two.here.ids[:-1]
     assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {damaged}
-    assert "\n".join(copied(done)).count(damaged[-6:]) == 1
+    assert sum(damaged[-6:] in line for line in copied(done)) == 1
 
 
 def test_what_was_the_newest_there_before_is_not_said_to_be_so_now(two: Two) -> None:
