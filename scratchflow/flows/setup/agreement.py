@@ -9,7 +9,7 @@ import msgspec
 
 from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.asking import Asker
-from scratchflow.flows.setup.draft import Draft
+from scratchflow.flows.setup.draft import FLAGS, Draft
 from scratchflow.flows.setup.propose import GIVEN, LABELS, propose, time_for
 from scratchflow.flows.setup.sites import ACCOUNT, account_checks
 from scratchflow.flows.setup.table import proposal_lines, shown_home, wrapped
@@ -29,14 +29,6 @@ from scratchflow.ssh.transport.base import Transport
 
 # Checks that a newcomer wants to see when they pass; the others are shown when they fail.
 _SHOWN_WHEN_OK = {"slurm", "store", "scratch"}
-# How the same is said on the command line.
-_FLAGS = {
-    "store": "--store PATH",
-    "scratch": "--scratch PATH",
-    "slurm.partition": "--partition NAME",
-    "slurm.time": "--time TIME",
-    ACCOUNT: "--account NAME",
-}
 _SET_LATER = re.compile(r"`scratchflow config set (?:slurm\.)?(\w+) ([^`]+)`")
 _ANSWERS = "[Y]es, [c]hange a value, show the [d]iff, [n]o"
 
@@ -125,7 +117,7 @@ def refusal(
     if seen.slurm_problem:
         error = SlurmUnreachable if seen.has_slurm else SlurmMissing
         return error(host=host, reason=seen.slurm_problem)
-    flags = [_FLAGS[key] for check in bad if (key := _key_of(check))]
+    flags = [FLAGS[key] for check in bad if (key := _key_of(check))]
     again = " ".join(["scratchflow setup", draft.login, *flags])
     return SetupIncomplete(
         login=draft.login,

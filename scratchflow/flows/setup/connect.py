@@ -27,8 +27,9 @@ def connected(
     *,
     may_ask: bool,
     offer_key: bool,
+    again: str,
 ) -> Iterator[Transport]:
-    """A connection to the login host. A person without a working key is helped to one."""
+    """A connection to the login host. A person without a working key is helped to one; `again` does it all once more."""
     login = settings.profile.login
     with ExitStack() as open_until:
         while True:
@@ -39,9 +40,9 @@ def connected(
                 break
             except AuthNeeded as error:
                 if not asker.can_ask:
-                    raise _in_a_terminal(error, login) from None
+                    raise _in_a_terminal(error, again) from None
                 emit(Checked(name="login", ok=False, detail=str(error)))
-                help_with_keys(settings, error, asker)
+                help_with_keys(settings, error, asker, again)
             except HostNotFound:
                 raise _not_found(login, SshPaths.of(settings.profile.ssh_config)) from None
         emit(Checked(name="login", ok=True, detail=_described(settings)))
@@ -78,9 +79,8 @@ def _not_found(login: str, places: SshPaths) -> HostNotFound:
     return HostNotFound(host=login, suggestion=suggestion, remedy=remedy)
 
 
-def _in_a_terminal(error: AuthNeeded, login: str) -> AuthNeeded:
+def _in_a_terminal(error: AuthNeeded, again: str) -> AuthNeeded:
     """There is no profile yet, so the command that can ask for a password is `setup` itself."""
     if error.fields.get("command") != LOGIN_COMMAND:
         return error
-    command = f"scratchflow setup {login}"
-    return AuthNeeded(**{**error.fields, "command": command})
+    return AuthNeeded(**{**error.fields, "command": again})

@@ -1,7 +1,9 @@
-"""The profile that `setup` would write, before anybody has agreed to it."""
+"""The profile that `setup` would write, before anybody has agreed to it, and the command that was typed for it."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,9 +14,19 @@ from scratchflow.config.settings import Settings, settings_in
 from scratchflow.config.sites import Site
 from scratchflow.flows.setup.profiles import Known, name_for, own_alias, own_workspace
 from scratchflow.flows.setup.propose import GIVEN, as_it_is, propose
+from scratchflow.flows.setup.sites import ACCOUNT
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.setup import SetupValue, Surveyed
+
+# How values of a profile are said on the command line; all others are said with `--set`.
+FLAGS = {
+    "store": "--store PATH",
+    "scratch": "--scratch PATH",
+    "slurm.partition": "--partition NAME",
+    "slurm.time": "--time TIME",
+    ACCOUNT: "--account NAME",
+}
 
 
 class SetupOptions(msgspec.Struct, frozen=True):
@@ -101,3 +113,39 @@ def _given(values: Mapping[str, str]) -> list[SetupValue]:
     return [
         SetupValue(key=key, value=value, reason=GIVEN) for key, value in values.items() if value
     ]
+
+
+def with_flags(text: str, options: SetupOptions) -> str:
+    """The text; where it says to set up this login host again, it does with what was given.
+
+    A value that it asks for there replaces the one that was given. `--yes` and `--dry-run` are said anew each time.
+    """
+    command = rf"`scratchflow setup {re.escape(options.login)}(?! --remove)((?: [^`]*)?)`"
+    return re.sub(command, lambda found: f"`{_command(options, found[1])}`", text)
+
+
+def setup_again(options: SetupOptions) -> str:
+    """The command that does the same again."""
+    return _command(options, "")
+
+
+def _command(options: SetupOptions, asked_for: str) -> str:
+    given = [words for words in _typed(options) if f" {_of_what(words)}" not in asked_for]
+    return " ".join([f"scratchflow setup {options.login}", *map(shlex.join, given)]) + asked_for
+
+
+def _of_what(words: list[str]) -> str:
+    """The flag, with the key of a `--set`."""
+    return " ".join(words).partition("=")[0] if words[0] == "--set" else words[0]
+
+
+def _typed(options: SetupOptions) -> list[list[str]]:
+    named = {"--name": options.name, "--site": options.site}
+    given = [[flag, value] for flag, value in named.items() if value]
+    for key, value in options.values.items():
+        flag = FLAGS.get(key, "").split()
+        given.append([flag[0], value] if flag else ["--set", f"{key}={value}"])
+    switches = {"--default": options.make_default, "--key": options.offer_key}
+    given += [[flag] for flag, is_on in switches.items() if is_on]
+    # In backticks stands the command: nobody could tell where it ends.
+    return [words for words in given if "`" not in "".join(words)]

@@ -28,7 +28,7 @@ from scratchflow.ssh.transport.openssh_login import key_is_refused
 _TIMEOUT_S = 60.0
 
 
-def help_with_keys(settings: Settings, refused: AuthNeeded, asker: Asker) -> None:
+def help_with_keys(settings: Settings, refused: AuthNeeded, asker: Asker, again: str) -> None:
     """Returns when it is worth another try; raises what the host said when the user gives up."""
     if not isinstance(refused, KeyRefused):
         if not asker.confirm("Try to log in again?"):
@@ -43,7 +43,7 @@ def help_with_keys(settings: Settings, refused: AuthNeeded, asker: Asker) -> Non
         f" cluster's staff, or add it to ~/.ssh/authorized_keys on {printable(login)}. It may take a"
         " few minutes until it counts."
     )
-    later = f"Ctrl-C stops here; `scratchflow setup {printable(login)}` goes on later."
+    later = f"Ctrl-C stops here; `{printable(again)}` goes on later."
     asker.tell(["", "The cluster has to know your key. This line is its public half:"])
     asker.tell(["", public, "", *wrapped(where), *wrapped(later)])
     asker.text("Press Enter when the cluster has it")

@@ -19,7 +19,7 @@ from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.agreement import agree, checked, refusal
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.connect import connected
-from scratchflow.flows.setup.draft import Draft, SetupOptions, draft_for
+from scratchflow.flows.setup.draft import Draft, SetupOptions, draft_for, setup_again
 from scratchflow.flows.setup.profiles import Known, known_profiles, shared_in_words
 from scratchflow.flows.setup.propose import GIVEN
 from scratchflow.flows.setup.sites import Recognised, chosen_site, what_to_look_for
@@ -55,7 +55,13 @@ def set_up(
     settings = draft.settings()
     ssh_plan = include.plan_install(SshPaths.of(settings.profile.ssh_config))
     with connected(
-        settings, environment, emit, asker, may_ask=may_ask, offer_key=options.offer_key
+        settings,
+        environment,
+        emit,
+        asker,
+        may_ask=may_ask,
+        offer_key=options.offer_key,
+        again=setup_again(options),
     ) as transport:
         reached_by = transport.describe()
         with agent_on_trial(settings, transport, emit, _agent_words(options, asker)) as trial:

@@ -14,7 +14,7 @@ from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Settings
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.profiles import Known, known_profiles
-from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
@@ -44,10 +44,17 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     _require_host(login)
     if not options.login and not name:
         name = (known.at(login) or [""])[0]
+    from scratchflow.flows.setup.draft import with_flags
     from scratchflow.flows.setup.setup import set_up
 
     chosen = msgspec.structs.replace(options, login=login, name=name)
-    return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
+    try:
+        return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
+    except ScratchflowError as error:
+        # `-p` is put into every hint; what else was typed, only this one knows.
+        typed = msgspec.structs.replace(options, login=login)
+        error.rephrase(lambda text: with_flags(text, typed))
+        raise
 
 
 def list_hosts(login: str = "") -> HostsListed:

@@ -47,7 +47,13 @@ class Host:
 
     def connect(self, settings: Settings, asker: Answers, *, offer_key: bool = False) -> None:
         reaching = connected(
-            settings, {}, self.told.append, asker, may_ask=asker.can_ask, offer_key=offer_key
+            settings,
+            {},
+            self.told.append,
+            asker,
+            may_ask=asker.can_ask,
+            offer_key=offer_key,
+            again="scratchflow setup aws --name uni",
         )
         with reaching:
             assert self.is_open
@@ -98,7 +104,7 @@ def test_where_nobody_can_be_asked_the_hint_is_a_command_that_exists_already(
     """There is no profile yet that `status` could use."""
     with pytest.raises(AuthNeeded) as refused:
         Host(monkeypatch, PASSWORD).connect(settings, NOBODY)
-    assert "`scratchflow setup aws`" in refused.value.shown_hint
+    assert "`scratchflow setup aws --name uni`" in refused.value.shown_hint
     other = AuthNeeded(host="aws", reason="r", command="ssh-add")
     with pytest.raises(AuthNeeded) as refused:
         Host(monkeypatch, other).connect(settings, NOBODY)

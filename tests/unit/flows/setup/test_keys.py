@@ -22,6 +22,7 @@ from tests.unit.flows.setup.answers import NOBODY, Answers
 from tests.unit.flows.told import ToldCluster
 
 REFUSED = KeyRefused(host="aws", reason="publickey")
+AGAIN = "scratchflow setup aws --store /data"
 
 
 class Far(OpenSshTransport):
@@ -76,15 +77,16 @@ def offer(settings: Settings, far: Far, asker: Answers, *, wanted: bool = False)
 
 def test_a_key_is_made_and_its_public_half_shown_unbroken(settings: Settings, key: Path) -> None:
     asker = Answers(True, "")
-    help_with_keys(settings, REFUSED, asker)
+    help_with_keys(settings, REFUSED, asker, AGAIN)
     assert public_line(key) in asker.said
+    assert f"`{AGAIN}` goes on later" in " ".join(asker.said)
     assert asker.all_given
 
 
 def test_a_key_that_is_there_is_shown_and_stays(settings: Settings, key: Path) -> None:
     make_key(key)
     before = key.read_bytes()
-    help_with_keys(settings, REFUSED, asker := Answers(""))
+    help_with_keys(settings, REFUSED, asker := Answers(""), AGAIN)
     assert public_line(key) in asker.said
     assert key.read_bytes() == before
 
@@ -93,12 +95,12 @@ def test_who_wants_no_key_gets_what_the_host_said_and_no_file(
     settings: Settings, key: Path
 ) -> None:
     with pytest.raises(KeyRefused):
-        help_with_keys(settings, REFUSED, Answers(False))
+        help_with_keys(settings, REFUSED, Answers(False), AGAIN)
     assert not key.parent.exists()
 
 
 def test_a_password_is_no_matter_of_keys(settings: Settings, key: Path) -> None:
-    help_with_keys(settings, AuthNeeded(host="aws", reason="r", command="c"), Answers(True))
+    help_with_keys(settings, AuthNeeded(host="aws", reason="r", command="c"), Answers(True), AGAIN)
     assert not key.parent.exists()
 
 

@@ -15,7 +15,12 @@ from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.draft import SetupOptions
 from scratchflow.flows.setup.which import foretold_set_up, list_hosts, ready_to_work, set_up_chosen
 from scratchflow.model.errors.base import UsageInvalid
-from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
+from scratchflow.model.errors.config import (
+    ClusterMissing,
+    ConfigProfileNeeded,
+    NameOfThisMachine,
+    SetupCancelled,
+)
 from scratchflow.model.errors.ssh import HostNotFound
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import Hold
@@ -77,6 +82,19 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(tmp_path, monkeypatch)
+
+
+def test_what_ends_it_says_the_command_with_what_was_typed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancelled(*_: object, **__: object) -> ClusterSetUp:
+        raise SetupCancelled(login="aws")
+
+    monkeypatch.setattr(setting_up, "set_up", cancelled)
+    options = SetupOptions(login="aws", name="lab", values={"store": "/data"})
+    with pytest.raises(SetupCancelled) as caught:
+        set_up_chosen(desk.caller(), desk.told.append, options, NOBODY)
+    assert caught.value.shown_hint == "`scratchflow setup aws --name lab --store /data` asks again"
 
 
 @pytest.mark.parametrize(
