@@ -5,7 +5,6 @@ One `squeue` for all of them, and one `sacct` for those that ended since somebod
 
 from __future__ import annotations
 
-import pwd
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ import msgspec
 from scratchflow.cluster.slurm.batch.queue import QueuedTask, queued_tasks
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.slurm_end import ACCOUNTING_LAGS_S, Said
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask, TaskRecord
@@ -35,14 +35,10 @@ from scratchflow.store.jobs.saved_rest import with_saved_rests
 from scratchflow.workspace.workspace import expand
 
 if TYPE_CHECKING:
-    from scratchflow.cluster.slurm.batch.accounting import Accounted, AccountedTask
+    from scratchflow.cluster.slurm.batch.accounting import Accounted
 
 NEVER_CAME_S = 600.0
 """After so long, a job that neither Slurm nor its own record knows was never submitted."""
-ACCOUNTING_LAGS_S = 86400.0
-"""So long after an end accounting is asked for what it has not said yet: its database may have been away."""
-
-
 LISTINGS_LAG_S = 120.0
 """So long a network file system may show this host an old listing."""
 
@@ -260,7 +256,8 @@ def _needs_an_end(one: Looked, task: int, now_s: float) -> bool:
         return False
     if said is None:
         return queued is not None or task not in one.slurm.unknown
-    return not said.accounted and now_s - (epoch(said.end) or 0) < ACCOUNTING_LAGS_S
+    ended_s = epoch(said.end) or epoch(one.record.time) or 0
+    return not said.accounted and now_s - ended_s < ACCOUNTING_LAGS_S
 
 
 def _with_ends(
@@ -311,11 +308,13 @@ def _slurm_with_ends(one: Looked, accounted: Accounted | None, now_s: float) -> 
             ends.pop(task, None)  # it was requeued
             continue
         said = one.end(task)
-        if exists and task not in by_task and _is_noted(said, queued):
+        word = Said(said, queued, by_task.get(task))
+        if exists and word.has_no_news:
             continue
         is_news = task in by_task and said is not None and not said.accounted
         if is_news or _needs_an_end(one, task, now_s):
-            found = _end(one, task, by_task.get(task), is_all=not exists)
+            own = one.tasks.get(task)
+            found = word.end(task, own.restarts if own else 0, now_s, is_all=not exists)
             if found is not None:
                 ends[task] = found
             elif said is not None:
@@ -326,75 +325,8 @@ def _slurm_with_ends(one: Looked, accounted: Accounted | None, now_s: float) -> 
     return SlurmRecord(ends, sorted(unknown))
 
 
-def _is_noted(said: SlurmTask | None, queued: QueuedTask | None) -> bool:
-    """Whether this end is the one that `squeue` shows, so that there is nothing to add to it."""
-    if said is None:
-        return False
-    return queued is None or (said.state == queued.state and epoch(said.end) == queued.end)
-
-
-def _end(
-    one: Looked, task: int, accounted: AccountedTask | None, *, is_all: bool
-) -> SlurmTask | None:
-    """As accounting says, or else `squeue`; `is_all` when nobody will ever say more."""
-    own, queued = one.tasks.get(task), one.queued.get(task)
-    restarts = own.restarts if own else 0
-    if accounted is not None and is_end(accounted.state) and not _is_earlier(accounted, queued):
-        return SlurmTask(
-            task=task,
-            job_id=accounted.job_id,
-            state=accounted.state,
-            reason=accounted.reason or _reason(one.end(task), queued),
-            node=accounted.node,
-            start=iso_time(accounted.start),
-            end=iso_time(accounted.end),
-            code=accounted.code,
-            signal=accounted.signal,
-            cancelled_by=_user(accounted.cancelled_by),
-            peak_memory_bytes=accounted.peak_memory_bytes,
-            cpu_s=accounted.cpu_s,
-            asked_memory=accounted.asked_memory,
-            restarts=restarts,
-            accounted=True,
-        )
-    if queued is None:
-        return None
-    return SlurmTask(
-        task=task,
-        job_id=queued.job_id,
-        state=queued.state,
-        reason=queued.reason,
-        node=queued.node,
-        start=iso_time(queued.start),
-        end=iso_time(queued.end),
-        restarts=restarts,
-        accounted=is_all,
-    )
-
-
-def _reason(noted: SlurmTask | None, queued: QueuedTask | None) -> str:
-    """As `squeue` says or has said: accounting may have none."""
-    reason = queued.reason if queued is not None else noted.reason if noted else ""
-    return "" if reason == "None" else reason
-
-
-def _is_earlier(accounted: AccountedTask, queued: QueuedTask | None) -> bool:
-    """Whether accounting, which lags, still has the run before a requeue for the last one."""
-    started = queued.start if queued else None
-    return started is not None and accounted.start is not None and accounted.start < started
-
-
 def _own_state(own: TaskRecord) -> str:
     """What the task wrote itself, where Slurm says nothing any more."""
     if own.ended_by:
         return "CANCELLED"
     return "COMPLETED" if own.code == 0 else "FAILED"
-
-
-def _user(number: int | None) -> str:
-    if number is None:
-        return ""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)

@@ -267,3 +267,20 @@ def test_a_reason_that_accounting_does_not_have_is_kept(cluster: Cluster) -> Non
     cluster.fake.accounted = {job.job_id: line}
     said = look(cluster).slurm.tasks[0]
     assert (said.accounted, said.code, said.reason) == (True, 1, "BadConstraints")
+
+
+def test_who_cancelled_it_is_noted_though_accounting_did_not_know_it_at_first(
+    cluster: Cluster,
+) -> None:
+    done = submit(cluster.login, CMD)
+    number, ended = done.number or 0, int(time.time()) - 300
+    cluster.fake.jobs.clear()
+    fields = f"0:0|{ended - 9}|{ended}|n1||00:01|4G|None|true:{done.job}\n"
+    cluster.fake.accounted = {number: f"{number}|{number}|alice|CANCELLED|{fields}"}
+    said = look(cluster, in_full=False).slurm.tasks[0]
+    assert (said.state, said.cpu_s, said.cancelled_by) == ("CANCELLED", 1, "")
+    cluster.fake.accounted = {number: f"{number}|{number}|alice|CANCELLED by 0|{fields}"}
+    assert look(cluster, in_full=False).slurm.tasks[0].cancelled_by == "root"
+    cluster.fake.asked.clear()
+    look(cluster)
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
