@@ -19,6 +19,7 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import open_within, remove_tree
 from scratchflow.model.text import printable
+from scratchflow.node.job.copies import inode_of, put_back
 from scratchflow.node.job.copying import Stamp, content_bytes, copy_whole, stamp_of
 from scratchflow.node.job.matches import Matches, files_beneath, is_beneath
 from scratchflow.workspace.workspace import STATE_NAME
@@ -63,10 +64,18 @@ class Collector:
         only_newer: bool = False,
         beside: Path | None = None,
         since_ns: int | None = None,
+        misplaced: str = "",
     ) -> None:
-        """With `beside`, what differs from a file in the store goes there, and the store's stays as it is."""
+        """With `beside`, what differs from a file in the store goes there, and the store's stays as it is.
+
+        `misplaced` names a directory that may hold more of the command's work, and cannot be looked at as that.
+        """
         self._top, self._target, self._only_newer = top, target, only_newer
-        self._identity = _identity(top)
+        self._inode, self._misplaced, self._is_left = (
+            inode_of(top),
+            misplaced,
+            all_of_it and bool(since_ns),
+        )
         self._beside = beside
         # On a busy machine the clock of files lags by more than its usual steps.
         began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
@@ -106,7 +115,7 @@ class Collector:
         that was saved is there: a store that was away for a while may have had another directory in its place.
         """
         if is_last:
-            self._put_back()
+            self._misplaced = put_back(self._top, self._inode)
         failed = self._copy_there(self._changed_when_opened() if is_last else self._changed())
         if is_last and (missing := self._missing()):
             for path in missing:
@@ -129,10 +138,11 @@ class Collector:
             f"{printable(path)}{'/' if path in self._matches.closed else ''}: {reason}"
             for path, reason in failed.items()
         ]
+        lines += [self._misplaced] if self._misplaced else []
         left_out = [
             f"{printable(path)}: {kind}" for path, kind in sorted(self._matches.left_out.items())
         ]
-        if is_last and not os.path.isdir(self._top):
+        if (is_last or self._is_left) and not self._misplaced and not os.path.isdir(self._top):
             left_out.append(_GONE)
         return Collected(
             len(paths),
@@ -144,15 +154,6 @@ class Collector:
             tuple(self._matches.unmatched),
         )
 
-    def _put_back(self) -> None:
-        """The command may have given the directory that it was started in another name: it gets the first one again."""
-        if os.path.lexists(self._top) or self._identity is None:
-            return
-        for name in os.listdir(self._top.parent):
-            if _identity(self._top.with_name(name)) == self._identity:
-                os.rename(self._top.with_name(name), self._top)
-                return
-
     def _where_links_lead(self) -> Iterator[str]:
         """Each link out of the copy. Of those that were there before, a file cannot be told from the user's own data."""
         for path, real in sorted(self._matches.links_out.items()):
@@ -161,7 +162,8 @@ class Collector:
 
     def has_something(self) -> bool:
         """Whether there is anything that `collect` would copy, or cannot look into."""
-        return bool(self._changed() or self._matches.closed.keys() - self._closed_before)
+        is_closed = self._matches.closed.keys() - self._closed_before
+        return bool(self._changed() or is_closed or self._misplaced)
 
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
@@ -297,15 +299,6 @@ def _above(paths: Iterable[str]) -> set[str]:
             found.add(directory)
             directory = os.path.dirname(directory)
     return found
-
-
-def _identity(directory: Path) -> tuple[int, int] | None:
-    """What stays the same when it gets another name; None for what is no directory."""
-    try:
-        found = os.lstat(directory)
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
 def _remove_if_old(half: str) -> None:

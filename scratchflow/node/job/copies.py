@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,8 +14,9 @@ import msgspec
 
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now, try_lock
-from scratchflow.disk.trees import open_directory, remove_tree
+from scratchflow.disk.trees import open_directory, open_tree, remove_tree
 from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.text import printable
 from scratchflow.workspace.workspace import STATE_NAME
 
 _MARK = "run.json"
@@ -48,6 +50,8 @@ class CopyMark(msgspec.Struct, frozen=True):
     """Where the workspace's records are: other workspaces may have their copies beside this one."""
     job: JobRecord | None = None
     task: TaskRecord | None = None
+    inode: int = 0
+    """That of the workspace's directory in the copy: its name the command may change."""
 
 
 def open_copy(copy: Path) -> None:
@@ -61,6 +65,54 @@ def mark_copy(copy: Path, mark: CopyMark) -> None:
     file = copy / STATE_NAME / _MARK
     make_private_directories(file.parent)
     file.write_bytes(msgspec.json.encode(mark))
+
+
+def inode_of(directory: Path) -> int:
+    """What stays the same when it gets another name; 0 for what is no directory."""
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return 0
+    return found.st_ino if stat.S_ISDIR(found.st_mode) else 0
+
+
+def put_back(work: Path, inode: int) -> str:
+    """Gives the workspace's directory its name again that the command has moved within the copy; why not, if it cannot be.
+
+    It does nothing about one that was removed, or moved out of the copy: nothing of it is here any more.
+    """
+    if not inode or inode_of(work) == inode:
+        return ""
+    is_free = not os.path.lexists(work)
+    if is_free:
+        open_tree(work.parent)
+    moved = _moved(work, inode)
+    if moved is None:
+        return ""
+    name = printable(os.path.relpath(moved, work.parent))
+    if not is_free:
+        return f"{name}: the command was started in it, and has put something else in its place"
+    try:
+        os.rename(moved, work)
+    except OSError as error:
+        return (
+            f"{name}: the command was started in it, and it cannot be moved back ({error.strerror})"
+        )
+    return ""
+
+
+def _moved(work: Path, inode: int) -> Path | None:
+    """Where in the copy the directory is now. What has taken its place may have its number in it, when it was removed."""
+    copy, own = work.parent, {work.name, STATE_NAME}
+    device = os.lstat(copy).st_dev
+    for directory, names, _ in os.walk(copy):
+        if directory == str(copy):
+            names[:] = [name for name in names if name not in own]
+        for name in names:
+            found = Path(directory, name)
+            if inode_of(found) == inode and os.lstat(found).st_dev == device:
+                return found
+    return None
 
 
 def begun_ns(copy: Path) -> int:

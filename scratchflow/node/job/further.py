@@ -34,6 +34,7 @@ from scratchflow.node.job.command import JobSignals
 from scratchflow.node.job.copies import (
     CopyMark,
     in_use,
+    inode_of,
     mark_copy,
     open_copy,
     remove_copy,
@@ -150,7 +151,8 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     copy.restore(here, notify)
     first = read_task(place, asked.job, asked.task)
     running = msgspec.structs.replace(first, phase="running") if first else None
-    mark_copy(copy.target, CopyMark(here.node, restarts, str(place.directory), record, running))
+    store, inode = str(place.directory), inode_of(copy.work)
+    mark_copy(copy.target, CopyMark(here.node, restarts, store, record, running, inode))
     collector = Collector(copy.work, outputs, record.collect)
     copy.environment(
         here, os.environ

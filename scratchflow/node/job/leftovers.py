@@ -27,6 +27,7 @@ from scratchflow.node.job.copies import (
     in_use,
     is_removed_copy,
     open_copy,
+    put_back,
     read_mark,
     remove_copy,
     task_of_copy,
@@ -58,8 +59,15 @@ def rest_collector(
     only_newer: bool = False,
     beside: Path | None = None,
 ) -> Collector:
-    """Collects what a run that is over has left in its copy, which nobody else uses. Directories that it closed are opened."""
-    work = copy / record.workspace
+    """Collects what a run that is over has left in its copy, which nobody else uses. Directories that it closed are opened.
+
+    The workspace's directory gets its name back that the command has given another. One that cannot be found is no
+    reason to remove the copy: it says so, and stays.
+    """
+    work, mark = copy / record.workspace, read_mark(copy)
+    misplaced = put_back(work, mark.inode) if mark else ""
+    if mark and not mark.inode and not os.path.lexists(work):
+        misplaced = f"{record.workspace}/: the command was started in it, and it is not in `{copy}` any more"
     open_tree(work)
     return Collector(
         work,
@@ -69,6 +77,7 @@ def rest_collector(
         only_newer=only_newer,
         beside=beside,
         since_ns=begun_ns(copy),
+        misplaced=misplaced,
     )
 
 

@@ -36,6 +36,7 @@ from scratchflow.node.job.command import (
 from scratchflow.node.job.copies import (
     CopyMark,
     in_use,
+    inode_of,
     mark_copy,
     open_copy,
     remove_copy,
@@ -235,7 +236,8 @@ class _Task:
         """What the next job here needs to save what this run leaves, whatever becomes of the records in the store."""
         running = msgspec.structs.replace(self._said, phase="running")
         store = str(self._place.directory)
-        return CopyMark(self._said.node, self._said.restarts, store, self._record, running)
+        node, restarts, inode = self._said.node, self._said.restarts, inode_of(self._work)
+        return CopyMark(node, restarts, store, self._record, running, inode)
 
     def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
         """The error, after it was written down if the store takes it."""

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from scratchflow.disk.process_lock import lock_now
+from scratchflow.disk.trees import remove_tree
 from scratchflow.model.job import TaskRecord
 from scratchflow.node.job import collect, copies, copying
 from scratchflow.node.job import leftovers as module
-from scratchflow.node.job.copies import CopyMark, in_use, mark_copy, remove_copy
+from scratchflow.node.job.copies import CopyMark, in_use, inode_of, mark_copy, remove_copy
 from scratchflow.node.job.leftovers import save_leftovers
 from scratchflow.store.jobs.given_up import (
     GivenUp,
@@ -63,6 +64,47 @@ def test_it_is_saved_and_then_removed(desk: Desk, left: Path) -> None:
     assert told is not None
     assert (told.collected_files, told.phase) == (1, "running")
     assert (told.saved_on, told.unsaved_on) == ([desk.context.node], [])
+
+
+@pytest.mark.parametrize("name", ["work2", "a/b/work"])
+def test_so_is_what_lies_in_a_workspace_that_the_command_has_moved_within_its_copy(
+    desk: Desk, left: Path, name: str
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0, inode=inode_of(left / "work")))
+    (left / name).parent.mkdir(parents=True, exist_ok=True)
+    (left / "work").rename(left / name)
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_copy_stays_in_which_the_workspace_is_another_or_cannot_be_found(
+    desk: Desk, left: Path, is_known: bool
+) -> None:
+    """Copies of earlier versions do not say which directory it was."""
+    mark_copy(left, CopyMark(desk.context.node, 0, inode=inode_of(left / "work") * is_known))
+    (left / "work").rename(left / "other")
+    if is_known:
+        (left / "work").mkdir()
+    sweep(desk)
+    assert (left / "other/outputs/half").read_text() == "precious"
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    (line,) = told.not_collected
+    assert line.startswith("other: the command was started in it" if is_known else "work/: the")
+
+
+def test_a_workspace_that_the_command_has_removed_is_told_of_and_its_copy_goes(
+    desk: Desk, left: Path
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0, inode=inode_of(left / "work")))
+    remove_tree(left / "work")
+    sweep(desk)
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    (line,) = told.left_out
+    assert ("moved away or removed" in line, left.exists()) == (True, False)
 
 
 def test_a_copy_that_is_in_use_is_left_alone(desk: Desk, left: Path) -> None:

@@ -120,6 +120,26 @@ def test_what_a_command_made_is_saved_though_it_has_renamed_its_directory(desk: 
     assert (task_of(desk).collected_files, task_of(desk).left_out) == (1, [])
 
 
+def test_what_a_command_leaves_in_its_copy_says_which_directory_it_was_started_in(
+    desk: Desk,
+) -> None:
+    submitted(desk, "sh", "-c", "stat -c %i . >inode; cp ../.scratchflow/run.json .", collect=["*"])
+    run(desk)
+    saved = job_directory(desk.place, JOB).outputs(0)
+    mark = msgspec.json.decode((saved / "run.json").read_bytes(), type=CopyMark)
+    assert mark.inode == int((saved / "inode").read_text())
+
+
+def test_a_copy_stays_whose_directory_the_command_has_replaced_by_another(desk: Desk) -> None:
+    made = "mkdir outputs; echo made > outputs/x; mv ../work ../other; mkdir ../work"
+    submitted(desk, "sh", "-c", made)
+    run(desk)
+    (copy,) = (desk.scratch / "jobs").iterdir()
+    assert (copy / "other/outputs/x").read_text() == "made\n"
+    (line,) = task_of(desk).not_collected
+    assert line.startswith("other: the command was started in it")
+
+
 def test_that_a_command_has_removed_its_directory_is_told(desk: Desk) -> None:
     submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x; rm -r ../work")
     run(desk)
