@@ -27,6 +27,28 @@ _NEVER = (
 # On a login host these are the user's own defaults, such as SALLOC_ACCOUNT; inside a job they are that job's.
 _NOT_FROM_A_JOB = ("SALLOC_", "SBATCH_")
 
+# Defaults for `sbatch` that would make another job than its record says: one that `submit` waits for, with tasks, files,
+# an environment or a signal of its own, or on a cluster where nobody looks for it.
+_NOT_FOR_OURS = frozenset(
+    {
+        "SBATCH_ARRAY_INX",
+        "SBATCH_CLUSTERS",
+        "SBATCH_CONTAINER",
+        "SBATCH_CONTAINER_ID",
+        "SBATCH_ERROR",
+        "SBATCH_EXPORT",
+        "SBATCH_GET_USER_ENV",
+        "SBATCH_INPUT",
+        "SBATCH_JOB_NAME",
+        "SBATCH_NO_REQUEUE",
+        "SBATCH_OPEN_MODE",
+        "SBATCH_OUTPUT",
+        "SBATCH_REQUEUE",
+        "SBATCH_SIGNAL",
+        "SBATCH_WAIT",
+    }
+)
+
 
 def is_in_job(environment: Mapping[str, str]) -> bool:
     """Whether Slurm started this process, or one that it came from."""
@@ -41,3 +63,9 @@ def without_outer_job(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name in _KEPT or not name.startswith(dropped)
     }
+
+
+def for_sbatch(environment: Mapping[str, str]) -> dict[str, str]:
+    """The same for the `sbatch` of `submit`: what the user asks of Slurm by default stays, such as SBATCH_ACCOUNT."""
+    kept = without_outer_job(environment)
+    return {name: value for name, value in kept.items() if name not in _NOT_FOR_OURS}

@@ -21,7 +21,7 @@ from scratchflow import __version__
 from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster.command import local_run
-from scratchflow.cluster.job_variables import without_outer_job
+from scratchflow.cluster.job_variables import for_sbatch
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.batch.early_signal import EarlySignal, early_signal
 from scratchflow.cluster.slurm.batch.names import fitting_name
@@ -430,7 +430,7 @@ def _write(file: Path, content: bytes) -> None:
 
 def _slurm(login: LoginHost) -> Slurm:
     """Slurm for `sbatch`: the job inherits this environment, so none of our own settings for reading answers is in it."""
-    return msgspec.structs.replace(login.slurm, run=local_run(without_outer_job(login.environment)))
+    return msgspec.structs.replace(login.slurm, run=local_run(for_sbatch(login.environment)))
 
 
 def _store(login: LoginHost) -> Path:

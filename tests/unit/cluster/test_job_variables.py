@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.job_variables import is_in_job, without_outer_job
+from scratchflow.cluster.job_variables import for_sbatch, is_in_job, without_outer_job
 
 OF_A_JOB = {
     "SLURM_JOB_ID": "7",
@@ -33,3 +33,11 @@ def test_on_a_login_host_the_users_own_defaults_hold() -> None:
 def test_a_job_is_known_by_its_number_or_its_node(name: str) -> None:
     assert is_in_job({name: "7"})
     assert not is_in_job({"SLURM_CONF": "/etc/slurm.conf", name: ""})
+
+
+def test_a_submitted_job_has_the_users_resources_and_nothing_that_makes_it_another_job() -> None:
+    own = {"SBATCH_ACCOUNT": "lab", "SBATCH_PARTITION": "short", "SBATCH_WAIT_ALL_NODES": "1"}
+    other = ("WAIT", "EXPORT", "ARRAY_INX", "JOB_NAME", "OPEN_MODE", "OUTPUT", "ERROR", "INPUT")
+    more = ("REQUEUE", "NO_REQUEUE", "CLUSTERS", "SIGNAL", "GET_USER_ENV", "CONTAINER")
+    changes = {f"SBATCH_{name}": "1" for name in (*other, *more)}
+    assert for_sbatch({**PLAIN, **own, **changes, "SLURM_HINT": "x"}) == {**PLAIN, **own}

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.batch.sbatch import submit_batch
+from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.list import list_jobs
 from scratchflow.login.jobs.rerun import rerun_job
+from scratchflow.login.jobs.submit import _slurm as sbatch_slurm
 from scratchflow.login.jobs.submit import program_name, submit
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
@@ -321,3 +323,10 @@ def test_a_job_that_goes_on_may_not_be_forbidden_to_be_put_back(
     assert option in submit(cluster.login, asked).command
     with pytest.raises(UsageInvalid, match="forbids what `--continue` does"):
         submit(cluster.login, msgspec.structs.replace(asked, continues=1))
+
+
+def test_sbatch_gets_no_variable_that_would_make_it_wait_for_the_job(cluster: Cluster) -> None:
+    given = {"PATH": "/usr/bin:/bin", "SBATCH_WAIT": "1", "SBATCH_ACCOUNT": "lab"}
+    login = LoginHost(cluster.settings, given, cluster.said.append)
+    said = sbatch_slurm(login).run(["env"], 10).text
+    assert ("SBATCH_ACCOUNT=lab" in said, "SBATCH_WAIT" in said) == (True, False)
