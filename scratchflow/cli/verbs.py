@@ -222,19 +222,21 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
 def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else PROGRAM
+    verb = command.partition(" ")[2]
     # typer's "No such option: --x." the way our own messages read.
     is_unknown_option = hasattr(error, "option_name") and hasattr(error, "possibilities")
     message = (error.message if is_unknown_option else error.format_message()).strip()
     problem = message[:1].lower() + message[1:].rstrip(".")
     if is_unknown_option:
-        theirs = (
-            _of_their_command(arguments, error.option_name) if command == f"{PROGRAM} run" else ""
-        )
-        problem += theirs or _meant(error.option_name, error.possibilities or [], command)
+        runs = verb in {"run", "submit"}
+        theirs = _of_their_command(arguments, error.option_name, verb) if runs else ""
+        close = error.possibilities or []
+        problem += theirs or _meant(error.option_name, close, command)
+        # Behind a batch script there may also be one of `submit` itself.
+        problem += f"; or did you mean `{close[0]}`?" if theirs and close else ""
     else:
         from scratchflow.cli.bare_words import meant_by
 
-        verb = command.partition(" ")[2]
         problem += meant_by(problem, verb, arguments, os.environ.get("HOME", ""))
         problem += _newest_job(problem, command)
     return UsageInvalid(problem=problem, command=command)
@@ -246,13 +248,16 @@ def _newest_job(problem: str, command: str) -> str:
     return f"; `{command} last` is the newest one, `{PROGRAM} jobs` lists them" if is_of_job else ""
 
 
-def _of_their_command(arguments: Sequence[str], unknown: str) -> str:
-    """`run ls -l`: the option is one of the command's, which only `--` says."""
+_INTERPRETERS = {".py": ["python"], ".sh": ["bash"]}
+
+
+def _of_their_command(arguments: Sequence[str], unknown: str, verb: str) -> str:
+    """`run ls -l`, `submit train.py --lr 0.1`: the option is one of the command's, which only `--` says."""
     import shlex
 
     from scratchflow.cli.flags import WITH_VALUE
 
-    position = list(arguments).index("run") + 1
+    position = list(arguments).index(verb) + 1
     first = position
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in WITH_VALUE else 1
@@ -260,7 +265,8 @@ def _of_their_command(arguments: Sequence[str], unknown: str) -> str:
     if any(word.partition("=")[0] == unknown for word in arguments[first:position]):
         return ""
     words = arguments[position:]
-    line = shlex.join([*arguments[:position], "--", *words])
+    runner = _INTERPRETERS.get(os.path.splitext(words[0])[1], []) if words else []
+    line = shlex.join([*arguments[:position], "--", *runner, *words])
     return f"; `{PROGRAM} {line}` gives it to the command" if words and "`" not in line else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scratchflow.experiments.values import Value, as_json, read_value, split_values, write_value
 from scratchflow.model.errors.base import ParameterInvalid
@@ -28,10 +28,10 @@ def parameter_sets(
 
     The values of `--zip` go side by side and change slowest, then the first `--grid`; the last one changes fastest.
     """
-    base = dict(_one(flag) for flag in _new_names("--param", params))
-    grid = dict(_several("--grid", flag) for flag in _new_names("--grid", grids, base))
-    side_by_side = _new_names("--zip", zips, {**base, **grid})
-    zipped = dict(_several("--zip", flag) for flag in side_by_side)
+    _refuse_names_given_twice({"--param": params, "--grid": grids, "--zip": zips})
+    base = dict(_one(flag) for flag in params)
+    grid = dict(_several("--grid", flag) for flag in grids)
+    zipped = dict(_several("--zip", flag) for flag in zips)
     require_equal_lengths(zipped)
     for name, values in grid.items():
         refuse_repeats(f"--grid {name}", values)
@@ -87,19 +87,19 @@ def require_few_enough(count: int) -> None:
         raise ParameterInvalid(given="the parameters", problem=problem)
 
 
-def _new_names(flag: str, texts: Sequence[str], known: Iterable[str] = ()) -> Iterator[str]:
-    """The texts as they are; refused when a name was given before, by whichever flag."""
-    seen = set(known)
-    for text in texts:
+def _refuse_names_given_twice(flags: Mapping[str, Sequence[str]]) -> None:
+    """Refuses a name that two flags give a value, and what is no name with a value."""
+    seen: dict[str, str] = {}
+    for flag, text in ((flag, text) for flag, texts in flags.items() for text in texts):
+        given = f"{flag} {text}"
         name, equals, _ = text.partition("=")
         if not equals:
-            raise ParameterInvalid(given=f"{flag} {text}", problem="expected NAME=VALUE")
+            raise ParameterInvalid(given=given, problem="expected NAME=VALUE")
         require_name(name)
         if name in seen:
-            problem = f"`{name}` is given twice; one flag says all there is about a parameter"
-            raise ParameterInvalid(given=f"{flag} {text}", problem=problem)
-        seen.add(name)
-        yield text
+            problem = f"`{name}` is given twice, before as `{seen[name]}`; one flag says all there is about a parameter"
+            raise ParameterInvalid(given=given, problem=problem)
+        seen[name] = given
 
 
 def _one(text: str) -> tuple[str, Value]:

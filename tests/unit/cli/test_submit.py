@@ -26,6 +26,16 @@ from scratchflow.model.results.jobs import Submitted, TaskPlanned
         (["--max-parallel", "-1", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
         (["--max-parallel", "0", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
         (["--continue", "0", "--", "true"], "`--continue` takes a number, 1 or more"),
+        (
+            ["train.py", "--lr", "0.1"],
+            "such option: --lr; `scratchflow submit -- python train.py --lr 0.1` gives it",
+        ),
+        (
+            ["--grid", "a=1", "--dry-run", "scripts/x.sh", "1", "-x"],
+            "; `scratchflow submit --grid a=1 --dry-run -- bash scripts/x.sh 1 -x` gives it",
+        ),
+        (["job.sh", "--tme", "1"], "bash job.sh --tme 1` gives .*; or did you mean `--time`"),
+        (["--tme", "1", "train.py"], "; did you mean `--time`"),
         (["--nodes", "0", "--", "true"], "`--nodes` takes a number, 1 or more"),
     ],
 )

@@ -88,8 +88,11 @@ def test_zipped_rows_come_out_as_they_were_typed(rows: list[tuple[object, object
     ("asked", "words"),
     [
         ({"zips": ["a=1,2", "b=1"]}, "`a` has 2, `b` has 1"),
-        ({"params": ["a=1"], "grids": ["a=1,2"]}, "`a` is given twice"),
-        ({"grids": ["a=1", "a=2"]}, "`a` is given twice"),
+        (
+            {"params": ["a=1"], "grids": ["a=1,2"]},
+            "`--grid a=1,2`: `a` is given twice, before as `--param a=1`",
+        ),
+        ({"grids": ["a=1", "a=2"]}, "`--grid a=2`: `a` is given twice, before as `--grid a=1`"),
         ({"grids": ["a=1,1"]}, "1 is there twice"),
         ({"zips": ["a=1,1", "b=x,x"]}, '1, "x" is there twice'),
         ({"params": ["a"]}, "expected NAME=VALUE"),
