@@ -248,7 +248,7 @@ def outputs_in_words(found: OutputsShown) -> Iterator[str]:
         yield _put_in_words(put, total)
         yield from map(printable, found.rest)
         return
-    rows = [[format_size(one.bytes), one.path] for one in found.outputs]
+    rows = [["link" if one.is_link else format_size(one.bytes), one.path] for one in found.outputs]
     yield from aligned(rows, right={0})
     if found.files > len(found.outputs):
         yield f"… and {counted(found.files - len(found.outputs), 'file')} more"

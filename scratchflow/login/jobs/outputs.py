@@ -5,12 +5,14 @@ Slurm is asked only whether a task is over that has not said so: then the rest m
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+
+import msgspec
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import name_of, rest_of
+from scratchflow.login.jobs.ends import has_not_begun, name_of, rest_of
 from scratchflow.login.jobs.find import known_jobs
-from scratchflow.login.jobs.look import look_at, store_of
+from scratchflow.login.jobs.look import Looked, look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.job import JobRecord, TaskRecord, unmatched_in_words
 from scratchflow.model.requests import JobOutputs
@@ -37,7 +39,7 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
     found = outputs_of_tasks(place, record, tasks)
     directory = job_directory(place, record.id).all_outputs
     wanted = list(tasks) or record.task_numbers
-    past, waiting, is_over = _past(login, place, record, wanted)
+    past = _past(login, place, record, wanted)
     with store_errors(directory):
         sha256 = send_outputs(found, login.emit) if asked.send else ""
     return OutputsShown(
@@ -47,7 +49,9 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
         host=login.host,
         place=place_of(record),
         outputs=[
-            OutputShown(path=printable(one.name), bytes=one.size_bytes, task=one.task)
+            OutputShown(
+                path=printable(one.name), bytes=one.size_bytes, task=one.task, is_link=one.is_link
+            )
             for one in found[:_LISTED]
         ],
         files=len(found),
@@ -55,34 +59,68 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
         tasks=wanted,
         is_array=record.is_array,
         sha256=sha256,
-        unsaved_on=[*dict.fromkeys(node for own in past for node in own.unsaved_on)],
-        rest=_rest(record, past, waiting),
-        is_over=is_over,
+        unsaved_on=[*dict.fromkeys(node for own in past.tasks for node in own.unsaved_on)],
+        rest=_rest(record, past, has_files=bool(found)),
+        is_over=past.is_over,
     )
+
+
+class _Past(msgspec.Struct, frozen=True):
+    """What tasks' runs that are over have said, which tasks wait in the queue, and whether all are over."""
+
+    tasks: list[TaskRecord]
+    waiting: Collection[int] = ()
+    is_over: bool = True
+    not_begun: Mapping[int, str] = {}
+    """Tasks whose command was never run, with how that is told."""
 
 
 def _past(
     login: LoginHost, place: StoreDirectory, record: JobRecord, wanted: Collection[int]
-) -> tuple[list[TaskRecord], list[int], bool]:
-    """What these tasks' runs that are over have said, which tasks wait in the queue, and whether all are over."""
+) -> _Past:
     tasks = read_tasks(place, record.id)
     own = [tasks[number] for number in wanted if number in tasks]
     if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
-        return own, [], True
+        failed = {one.task: _not_run(record) for one in own if one.error and one.code is None}
+        return _Past(own, not_begun=failed)
     (looked,) = look_at(login, place, [record])
-    own = [past for number in wanted if (past := looked.past(number))]
-    is_over = all(map(looked.is_over_of, wanted))
-    waiting = [number for number in wanted if looked.state(number) == "PENDING"]
-    return own, waiting, is_over
+    return _Past(
+        [past for number in wanted if (past := looked.past(number))],
+        [number for number in wanted if looked.state(number) == "PENDING"],
+        all(map(looked.is_over_of, wanted)),
+        {number: words for number in wanted if (words := _not_begun(looked, number))},
+    )
 
 
-def _rest(record: JobRecord, tasks: list[TaskRecord], waiting: Collection[int]) -> list[str]:
+def _not_begun(looked: Looked, task: int) -> str:
+    """Why there can be nothing yet, or ever; empty when the command was run, or nobody knows."""
+    own, state = looked.tasks.get(task), looked.state(task)
+    is_unrun = own is not None and own.phase == "ended" and own.error and own.code is None
+    if task in looked.damaged or state in {"UNKNOWN", "COMPLETED"}:
+        return ""
+    if is_unrun or (has_not_begun(own) and looked.is_over_of(task)):
+        return _not_run(looked.record)
+    if not has_not_begun(own):
+        return ""
+    is_waiting = state in {"PENDING", "SUBMITTING"}
+    where = "it waits in the queue" if is_waiting else "its files are being brought to its node"
+    return f"its command has not begun: {where}"
+
+
+def _not_run(record: JobRecord) -> str:
+    return f"its command was not run; `scratchflow jobs show {name_of(record)}` says why"
+
+
+def _rest(record: JobRecord, past: _Past, *, has_files: bool) -> list[str]:
     """One line for each thing that is to be known, with the first tasks that it is about."""
     by_words: dict[str, list[str]] = {}
-    for own in tasks:
+    for task, words in past.not_begun.items() if not has_files else ():
+        by_words.setdefault(words, []).append(name_of(record, task))
+    for own in past.tasks:
         links = [f"left out: {line}" for line in own.links_out]
         unmatched = map(unmatched_in_words, own.unmatched)
-        for words in filter(None, [rest_of(own, waits=own.task in waiting), *links, *unmatched]):
+        left = rest_of(own, waits=own.task in past.waiting)
+        for words in filter(None, [left, *links, *unmatched]):
             by_words.setdefault(words, []).append(name_of(record, own.task))
     return [f"job {_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
 

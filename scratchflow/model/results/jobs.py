@@ -217,6 +217,8 @@ class OutputShown(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     bytes: int
     task: int
+    is_link: bool = False
+    """It is saved as a link, and has no content of its own."""
 
 
 class OutputsPut(Result, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ class Output(msgspec.Struct, frozen=True):
     file: Path
     task: int
     size_bytes: int
+    is_link: bool = False
 
 
 def place_of(record: JobRecord) -> str:
@@ -62,10 +63,11 @@ def outputs_of_tasks(
                 top / name / path,
                 number,
                 size,
+                is_link,
             )
             for number, name in numbered
             if not tasks or number in tasks
-            for path, size in files_beneath(top / name)
+            for path, size, is_link in files_beneath(top / name)
         ]
 
 
@@ -80,8 +82,8 @@ def _has_own(record: JobRecord, name: str) -> bool:
     return record.is_array or name != "0"
 
 
-def files_beneath(directory: Path) -> Iterator[tuple[str, int]]:
-    """What counts as collected, in order: each file and link, by its path from there on, with the size of its content."""
+def files_beneath(directory: Path) -> Iterator[tuple[str, int, bool]]:
+    """What counts as collected, in order: its path from there on, the size of its content, and whether it is a link."""
     for above, directories, names in os.walk(directory):
         directories.sort()
         links = [name for name in directories if os.path.islink(os.path.join(above, name))]
@@ -93,6 +95,7 @@ def files_beneath(directory: Path) -> Iterator[tuple[str, int]]:
                 found = os.lstat(path)
             except FileNotFoundError:  # the job is being removed
                 continue
-            if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
-                size = found.st_size if stat.S_ISREG(found.st_mode) else 0
-                yield os.path.relpath(path, directory), size
+            is_link = stat.S_ISLNK(found.st_mode)
+            if stat.S_ISREG(found.st_mode) or is_link:
+                size = 0 if is_link else found.st_size
+                yield os.path.relpath(path, directory), size, is_link

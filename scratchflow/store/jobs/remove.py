@@ -29,7 +29,7 @@ def outputs_of(place: StoreDirectory, job: str) -> Held:
     """What was collected from all tasks of a job, counted as `jobs show` and `jobs outputs` do."""
     top = job_directory(place, job).all_outputs
     with store_errors(top):
-        sizes = [size for _, size in files_beneath(top)]
+        sizes = [size for _, size, _ in files_beneath(top)]
     return Held(len(sizes), sum(sizes))
 
 

@@ -1097,6 +1097,7 @@ export interface OutputShown {
   path: string;
   bytes: number;
   task: number;
+  is_link?: boolean;
 }
 
 /** `job outputs`: what was written, and how many files were there already. */

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.cli.job_words import outputs_in_words
 from scratchflow.login.jobs.look import store_of
 from scratchflow.login.jobs.outputs import show_outputs
 from scratchflow.login.jobs.submit import submit
@@ -40,6 +41,16 @@ def test_files_are_listed_with_their_sizes_and_where_they_lie(cluster: Cluster) 
     assert not any(isinstance(event, Data) for event in cluster.said)
 
 
+def test_a_link_is_listed_as_one(cluster: Cluster) -> None:
+    job = made(cluster)
+    file = job_directory(store_of(cluster.login), job.job).outputs(0) / "outputs/r"
+    file.with_name("s").symlink_to("r")
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert [one.is_link for one in found.outputs] == [False, True]
+    first, second, *_ = outputs_in_words(found)
+    assert (first.split(), second.split()) == (["3", "B", "outputs/r"], ["link", "outputs/s"])
+
+
 @pytest.mark.parametrize(("wanted", "tasks"), [("{}_2", ()), ("{}", (2,))])
 def test_of_an_array_a_task_may_be_chosen(
     cluster: Cluster, wanted: str, tasks: tuple[int, ...]
@@ -59,6 +70,32 @@ def test_the_files_follow_as_a_tar(cluster: Cluster, tmp_path: Path) -> None:
     assert unpack(tmp_path / "x.tar", tmp_path / "room") == ["0/outputs/r", "1/outputs/r"]
     assert (tmp_path / "room/1/outputs/r").read_text() == "111"
     assert found.sha256
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("PENDING", "its command has not begun: it waits in the queue"),
+        ("RUNNING", "its command has not begun: its files are being brought to its node"),
+        ("CANCELLED", "its command was not run; `scratchflow jobs show {}` says why"),
+        ("FAILED", "its command was not run; `scratchflow jobs show {}` says why"),
+    ],
+)
+def test_of_a_job_whose_command_was_not_run_it_is_said_why_there_is_nothing(
+    cluster: Cluster, state: str, words: str
+) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    cluster.fake.jobs[job.number or 0].state = state
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert found.rest == [f"job {job.number}: {words.format(job.number)}"]
+
+
+def test_so_it_is_of_one_that_wrote_down_why(cluster: Cluster) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    own = TaskRecord(task=0, job_id=job.number, node="n1", phase="ended", start="", error="no room")
+    write_task(cluster.desk.place, job.job, own)
+    (line,) = show_outputs(cluster.login, JobOutputs(wanted="last")).rest
+    assert line.startswith(f"job {job.number}: its command was not run; ")
 
 
 def test_slurm_need_not_answer(cluster: Cluster) -> None:
