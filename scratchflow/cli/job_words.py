@@ -156,6 +156,15 @@ def _asked_for(job: JobShown) -> Iterator[tuple[str, str]]:
     if job.rerun_of:
         number = f"job {job.rerun_of_number}, " if job.rerun_of_number is not None else ""
         yield "rerun of", f"{number}{job.rerun_of}"
+    for other in job.same_number:
+        if other < job.job:
+            again = f"`scratchflow jobs show {other}` shows it"
+            yield "older job", f"`{other}` had the number {job.number} before; {again}"
+        else:
+            yield (
+                "newer job",
+                f"`{other}` has the number {job.number} now: commands take `{job.job}` for this one",
+            )
     yield "record", printable(job.directory)
     files = sum(one.collected_files for one in job.tasks)
     if files:

@@ -38,6 +38,13 @@ class Jobs(msgspec.Struct, frozen=True):
                     raise _cannot_be_read(wanted, job) from None
             raise
 
+    def of_same_number(self, record: JobRecord) -> list[str]:
+        """The ids of the others that have its number: a new slurmctld begins to count again."""
+        if record.number is None:
+            return []
+        same = (one.id for one in self.records if one.number == record.number)
+        return [job for job in same if job != record.id]
+
 
 def _cannot_be_read(wanted: str, job: str) -> JobMissing:
     return JobMissing(wanted=wanted, detail=f": the record of `{job}` cannot be read")

@@ -93,11 +93,16 @@ def _unread(place: StoreDirectory, over: set[str], asked: ListJobs) -> set[str]:
 def show_job(login: LoginHost, asked: OneJob) -> JobInspected:
     """One job; `12_3` is one task of it."""
     place = store_of(login)
-    record, task = known_jobs(login, place).find(asked.wanted)
+    jobs = known_jobs(login, place)
+    record, task = jobs.find(asked.wanted)
     (looked,) = look_at(login, place, [record], in_full=True)
     shown = shown_job(place, looked)
     before = read_job(place, record.rerun_of) if record.rerun_of else None
-    shown = msgspec.structs.replace(shown, rerun_of_number=before.number if before else None)
+    shown = msgspec.structs.replace(
+        shown,
+        rerun_of_number=before.number if before else None,
+        same_number=jobs.of_same_number(record),
+    )
     return JobInspected(job=shown, task=task)
 
 

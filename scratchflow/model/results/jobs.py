@@ -187,6 +187,8 @@ class JobShown(msgspec.Struct, frozen=True, kw_only=True):
     rerun_of: str = ""
     rerun_of_number: int | None = None
     """Slurm's number of that job, in `jobs show`."""
+    same_number: list[str] = []
+    """The ids of other jobs that Slurm gave the same number, in `jobs show`; the newest is meant by it."""
     tasks: list[TaskShown] = []
 
 

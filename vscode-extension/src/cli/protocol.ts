@@ -803,6 +803,7 @@ export interface JobShown {
   signal?: string;
   rerun_of?: string;
   rerun_of_number?: number | null;
+  same_number?: Array<string>;
   tasks?: Array<TaskShown>;
 }
 

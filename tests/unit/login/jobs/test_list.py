@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from scratchflow.cli.job_words import details
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import condition_of, list_jobs, show_job, states_of, waits_for
 from scratchflow.login.jobs.outputs import show_outputs
@@ -16,7 +17,7 @@ from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import JobOutputs, ListJobs, OneJob, RerunJob, Submit
 from scratchflow.model.results.jobs import TaskShown
 from scratchflow.store.jobs.over import read_over
-from scratchflow.store.jobs.records import job_directory, write_task
+from scratchflow.store.jobs.records import job_directory, read_job, write_job, write_task
 from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -30,6 +31,22 @@ def run(cluster: Cluster, name: str, state: str = "RUNNING", *tags: str) -> str:
     done = submit(cluster.login, Submit(command=("true",), name=name, tags=tags))
     cluster.fake.jobs[done.number or 0].state = state
     return done.job
+
+
+def test_an_older_job_of_the_same_number_is_named_beside_the_newest(cluster: Cluster) -> None:
+    """A new slurmctld begins to count again."""
+    older, newer = (submit(cluster.login, Submit(command=("true",))) for _ in range(2))
+    record = read_job(cluster.desk.place, older.job)
+    assert record is not None
+    write_job(cluster.desk.place, msgspec.structs.replace(record, number=newer.number))
+    shown = show_job(cluster.login, OneJob(wanted=str(newer.number))).job
+    first, second = sorted([older.job, newer.job])
+    assert (shown.job, shown.same_number) == (second, [first])
+    lines = "\n".join(details(shown, None))
+    assert f"`{first}` had the number {newer.number} before; " in lines
+    assert f"`scratchflow jobs show {first}` shows it" in lines
+    shown = show_job(cluster.login, OneJob(wanted=first)).job
+    assert f"commands take `{first}` for this one" in "\n".join(details(shown, None))
 
 
 def test_old_ends_are_left_out_and_counted(
