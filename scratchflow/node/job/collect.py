@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -93,8 +93,8 @@ class Collector:
         if beside is not None:
             failed = [] if only_newer else _read_failed(self._note, target)
             self._kept = {path for path in self._saved if not is_beneath(path, failed)}
-        self.present: list[str] = []
-        """All that the patterns matched at the last look, whoever made it."""
+        self.present: dict[str, int] = {}
+        """All that the patterns matched at the last look, whoever made it, with its mode."""
 
     def _as_it_began(self, *, is_left: bool) -> dict[str, Stamp]:
         """What the patterns matched before the command ran, noted in the copy for whoever finds it after a crash.
@@ -167,7 +167,7 @@ class Collector:
 
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
-        self.present = []
+        self.present = {}
         changed = {}
         found = [*self._matches.found()]
         above = _above(path for path, _, _ in found)
@@ -175,7 +175,7 @@ class Collector:
             if path in above:  # a link: what was found behind it is saved in its place
                 self._matches.links_out.pop(path, None)
                 continue
-            self.present.append(path)
+            self.present[path] = stat.S_IMODE(stamp[3])
             if stamp in {self._before.get(path), self._saved.get(path)}:
                 continue
             if path in self._kept and _is_equal(source, self._target / path):
@@ -269,10 +269,11 @@ class Collector:
                 self._saved.pop(os.path.relpath(at, self._target), None)
         make_private_directories(directory)
 
-    def put_back(self, present: Collection[str] | None) -> None:
+    def put_back(self, present: Mapping[str, int | None] | None) -> None:
         """Makes what the patterns match what it was at the last look of an earlier run; None: add all that was saved.
 
-        Call it before the command runs. What it puts there counts as saved already.
+        Call it before the command runs. What it puts there counts as saved already, and has the mode that is noted:
+        in the store nobody else may read it.
         """
         if present is not None:
             # A link that something was made behind is not among them itself.
@@ -287,6 +288,9 @@ class Collector:
             if not is_half and (present is None or path in present):
                 _make_way(self._top, path)
                 copy_whole(self._target / path, self._top / path, durable=False)
+                mode = present.get(path) if present else None
+                if mode is not None and not (self._top / path).is_symlink():
+                    os.chmod(self._top / path, mode)
                 self._saved[path] = stamp_of(os.lstat(self._top / path))
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -134,10 +134,17 @@ def write_slurm(place: StoreDirectory, job: str, record: SlurmRecord) -> None:
     _write(job_directory(place, job).slurm, record)
 
 
-def write_present(place: StoreDirectory, job: str, number: int, paths: Iterable[str]) -> None:
-    """Notes which files a task has, so that its next run starts with these and no others."""
+def write_present(
+    place: StoreDirectory, job: str, number: int, modes: Mapping[str, int | None]
+) -> None:
+    """Notes which files a task has, with their modes, so that its next run starts with these and no others.
+
+    Each path stands alone, as earlier versions read it, and where its mode is known again as `/644/PATH`.
+    """
     file = job_directory(place, job).present(number)
-    content = b"".join(os.fsencode(path) + b"\0" for path in sorted(paths))
+    known = {path: mode for path, mode in modes.items() if mode is not None}
+    words = [*sorted(modes), *(f"/{known[path]:o}/{path}" for path in sorted(known))]
+    content = b"".join(os.fsencode(word) + b"\0" for word in words)
     with store_errors(file.parent):
         with suppress(OSError):
             if file.read_bytes() == content:
@@ -145,15 +152,20 @@ def write_present(place: StoreDirectory, job: str, number: int, paths: Iterable[
         replace_file(file, content, mode=FILE_MODE)
 
 
-def read_present(place: StoreDirectory, job: str, number: int) -> set[str] | None:
-    """The same back; None when nobody has noted it."""
+def read_present(place: StoreDirectory, job: str, number: int) -> dict[str, int | None] | None:
+    """The same back; None when nobody has noted it, and for modes that earlier versions did not note."""
     file = job_directory(place, job).present(number)
     with store_errors(file.parent):
         try:
             content = file.read_bytes()
         except FileNotFoundError:
             return None
-    return {os.fsdecode(path) for path in content.split(b"\0") if path}
+    words = [os.fsdecode(word) for word in content.split(b"\0") if word]
+    found: dict[str, int | None] = dict.fromkeys(word for word in words if word[0] != "/")
+    for mode, _, path in (word[1:].partition("/") for word in words if word[0] == "/"):
+        with suppress(ValueError):  # damaged: it gets the mode of a new file
+            found[path] = int(mode, 8) & 0o777
+    return found
 
 
 def read_job(place: StoreDirectory, job: str) -> JobRecord | None:

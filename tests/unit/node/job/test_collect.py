@@ -239,6 +239,24 @@ def test_the_next_run_begins_with_what_the_last_one_had(top: Path, target: Path)
     assert (target / "outputs/new").stat().st_mtime_ns == 1
 
 
+def test_what_is_put_back_has_the_mode_that_it_had(top: Path, target: Path) -> None:
+    first = Collector(top, target, [])
+    modes = {"open": 0o664, "closed": 0o400, "run": 0o755}
+    for name, mode in modes.items():
+        (top / "outputs" / name).write_text(name)
+        (top / "outputs" / name).chmod(mode)
+    first.collect()
+    (again := top.parent / "again").mkdir()
+    second = Collector(again, target, [])
+    second.put_back(first.present)
+    found = {name: (again / "outputs" / name).stat().st_mode & 0o777 for name in modes}
+    assert found == modes
+    # They count as saved: with their new modes, too.
+    os.utime(target / "outputs/open", ns=(1, 1))
+    second.collect()
+    assert (target / "outputs/open").stat().st_mtime_ns == 1
+
+
 def test_the_clock_of_files_may_lag_behind_that_of_programs(
     top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

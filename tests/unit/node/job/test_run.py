@@ -238,7 +238,7 @@ def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_
     where = job_directory(desk.place, JOB)
     (where.outputs(0) / "outputs").mkdir(parents=True)
     (where.outputs(0) / "outputs/n").write_text("newer")
-    write_present(desk.place, JOB, 0, ["outputs/n"])
+    write_present(desk.place, JOB, 0, {"outputs/n": None})
     again = TaskRecord(task=0, job_id=1, node="another", phase="requeued", start="", continued=1)
     write_task(desk.place, JOB, again)
     assert run(desk).exit_code() == 0

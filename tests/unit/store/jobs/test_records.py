@@ -61,11 +61,11 @@ def test_which_files_a_task_has_is_noted_with_any_name(place: StoreDirectory) ->
     job = make_id()
     make_job_directory(place, record(job))
     assert read_present(place, job, 0) is None
-    names = {"outputs/a b", "outputs/new\nline", "outputs/\udcff"}
+    names = {"outputs/a b": 0o644, "outputs/new\nline": 0o400, "outputs/\udcff": None}
     write_present(place, job, 0, names)
     assert read_present(place, job, 0) == names
-    write_present(place, job, 0, [])
-    assert read_present(place, job, 0) == set()
+    write_present(place, job, 0, {})
+    assert read_present(place, job, 0) == {}
     assert read_tasks(place, job) == {}
 
 
