@@ -4,7 +4,10 @@ import { posix } from 'node:path';
 import type { FileVersion, PathHistory } from '../cli/protocol';
 import type { Choice } from '../editor';
 import { moments, plain, size } from '../format/words';
+import { isWithin } from '../state/original';
 import { runWithProgress, type Context } from './context';
+import { inRealFolder, realPath } from './links';
+import { hostOf } from './place';
 import { compareFile, compareVersions, openFile, restoreFile, type FileRef } from './snapshots';
 
 /** Of the file in the active editor, or of the one whose menu was used. */
@@ -16,18 +19,23 @@ export async function fileHistory(context: Context, path?: string): Promise<void
   }
   const { data } = await runWithProgress(context, 'snapshots history', {
     title: `Looking for versions of ${plain(posix.basename(file))}`,
-    args: [fromWorkspace(context, file)],
+    args: [await fromWorkspace(context, file)],
   });
   const version = await pickVersion(context, data, 'Pick a version');
   if (version !== undefined) await act(context, data, version);
 }
 
-/** The CLI may not know where the node has its scratch; the picture does. */
-function fromWorkspace({ store }: Context, file: string): string {
-  const workspace = store.picture.status?.workspace.path;
-  return workspace && file.startsWith(`${workspace}/`)
-    ? posix.join(posix.basename(workspace), file.slice(workspace.length + 1))
-    : file;
+/** The CLI may not know where the node has its scratch; the picture does. What lies elsewhere stays as it is. */
+async function fromWorkspace({ store }: Context, file: string): Promise<string> {
+  const { status } = store.picture;
+  const workspace = status?.workspace.path;
+  if (!workspace || !posix.isAbsolute(file)) return file;
+  const mayBeLinked = hostOf(status) === undefined && !isWithin(workspace, file);
+  const [outer, inner] = mayBeLinked
+    ? await Promise.all([realPath(workspace), inRealFolder(file)])
+    : [workspace, file];
+  const inside = posix.join(posix.basename(workspace), posix.relative(outer, inner));
+  return isWithin(outer, inner) ? inside : file;
 }
 
 async function pickVersion(

@@ -1,12 +1,12 @@
 // Editors with unsaved changes in files that a restore replaces: saved first, or loaded anew after it. Left as they are,
 // the next save would undo the restore without a word.
 
-import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Editor } from '../editor';
 import { counted, plain } from '../format/words';
 import { isWithin, type Place } from '../state/original';
 import type { Context } from './context';
+import { realPath } from './links';
 import { hostOf } from './place';
 
 const SAVE = 'Save and Restore';
@@ -79,17 +79,12 @@ async function unsavedIn(
   const touched = path === undefined ? workspace : posix.join(posix.dirname(workspace), path);
   const host = hostOf(status);
   const near = all.filter((one) => one.host === host);
-  const real =
-    host === undefined ? await realPaths([touched, ...near.map(({ path }) => path)]) : [];
+  const paths = [touched, ...near.map(({ path }) => path)];
+  const real = host === undefined ? await Promise.all(paths.map(realPath)) : [];
   const [place = touched] = real;
   return near.filter(
     ({ path }, at) => isWithin(touched, path) || isWithin(place, real[at + 1] ?? path),
   );
-}
-
-/** Of paths of this machine: a folder may be open by another name, through a link. What is not there keeps its own. */
-function realPaths(paths: readonly string[]): Promise<string[]> {
-  return Promise.all(paths.map((path) => realpath(path).catch(() => path)));
 }
 
 function unsavedText(unsaved: readonly Place[]): string {

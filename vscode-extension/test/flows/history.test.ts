@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import type { FileVersion } from '../../src/cli/protocol';
 import { fileHistory } from '../../src/flows/history';
 import { moment } from '../../src/format/words';
@@ -39,6 +42,39 @@ test('the versions of the current file, newest first', async () => {
     '3 B · mode 0644 → 0755 · fork',
     'added · 3 B',
   ]);
+});
+
+test.each([
+  ['link/src/a.py', 'work/src/a.py'],
+  ['link/gone/b.py', 'work/gone/b.py'],
+  // A link of the workspace is a file of it, and has versions of its own.
+  ['link/src/latest', 'work/src/latest'],
+  ['work/src/latest', 'work/src/latest'],
+  ['other/a.py', undefined],
+])('a workspace that is open through a link: %s', async (opened, asked) => {
+  const directory = mkdtempSync(join(tmpdir(), 'linked-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  mkdirSync(join(directory, 'work/src'), { recursive: true });
+  mkdirSync(join(directory, 'other'));
+  symlinkSync('work', join(directory, 'link'));
+  symlinkSync('a.py', join(directory, 'work/src/latest'));
+  const workspace = { ...WITH_NODE.workspace, path: join(directory, 'work') };
+  const here = { ...WITH_NODE, alias: null, allocation: null, workspace };
+  const { context, argvs } = lab({ 'snapshots history': HISTORY }, {}, here);
+  const file = join(directory, opened);
+  await fileHistory(context, file);
+  expect(argvs()).toEqual([`snapshots history ${asked ?? file}`]);
+});
+
+test('a path of the node is not looked for on this machine', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'linked-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  symlinkSync('work', join(directory, 'link'));
+  const workspace = { ...WITH_NODE.workspace, path: join(directory, 'work') };
+  const { context, argvs } = lab({ 'snapshots history': HISTORY }, {}, { ...WITH_NODE, workspace });
+  mkdirSync(workspace.path);
+  await fileHistory(context, join(directory, 'link/a.py'));
+  expect(argvs()).toEqual([`snapshots history ${directory}/link/a.py`]);
 });
 
 test.each([
