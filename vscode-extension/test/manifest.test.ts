@@ -24,7 +24,9 @@ interface Manifest {
     terminal: { profiles: { id: string; title: string; icon: string }[] };
     menus: Record<string, { command: string; when: string }[]>;
     viewsWelcome: { view: string; when: string; contents: string }[];
-    walkthroughs: { steps: { media: { markdown: string }; completionEvents?: string[] }[] }[];
+    walkthroughs: {
+      steps: { id: string; media: { markdown: string }; completionEvents?: string[] }[];
+    }[];
   };
 }
 
@@ -112,8 +114,17 @@ test('a step of the walkthrough whose condition holds already is ticked when it 
   const conditions = events.filter(
     (event) => event.startsWith('onContext:') && !event.endsWith(opened),
   );
-  expect(conditions).toHaveLength(3);
+  expect(conditions).toHaveLength(4);
   expect(events).toEqual(expect.arrayContaining(conditions.map((event) => event + opened)));
+});
+
+// Without a condition, a step is ticked by a click on its button, also when nothing came of it.
+test('the step “Bring your workspace there” is ticked by a workspace on a node that is held', () => {
+  const steps = walkthroughs.flatMap(({ steps }) => steps);
+  const workspace = steps.find(({ id }) => id === 'workspace');
+  expect(workspace?.completionEvents).toContain(
+    'onContext:scratchflow.phase == held && scratchflow.hasWorkspace',
+  );
 });
 
 test('every page of the walkthrough is there', () => {
