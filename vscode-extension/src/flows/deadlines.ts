@@ -8,7 +8,8 @@ import type { Context } from './context';
 import { ofProfile } from './ofProfile';
 
 export class Deadlines {
-  private before: Seen | undefined;
+  /** The last look at each job: a window that is switched to another profile and back does not tell the same again. */
+  private readonly seen = new Map<string, Seen>();
 
   constructor(private readonly context: Context) {}
 
@@ -16,14 +17,14 @@ export class Deadlines {
   async look(nowMs: number): Promise<void> {
     const { picture } = this.context.store;
     const left = secondsLeft(picture, nowMs);
-    if (left === undefined) {
-      this.before = undefined;
-      return;
-    }
-    const now = { jobId: held(picture)?.job_id ?? null, left };
-    const isTimeToTell = isDue(this.before, now);
-    this.before = now;
-    if (isTimeToTell) await this.tell(left);
+    const allocation = held(picture);
+    if (left === undefined || !allocation) return;
+    // Two clusters may have jobs of the same number.
+    const job = `${picture.status?.profile} ${allocation.job_id}`;
+    const before = this.seen.get(job);
+    const now = { left, end: allocation.end_time };
+    this.seen.set(job, now);
+    if (isDue(before, now)) await this.tell(left);
   }
 
   private async tell(left: number): Promise<void> {

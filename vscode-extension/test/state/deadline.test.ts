@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isDue } from '../../src/state/deadline';
 
-const seen = (left: number, jobId = 7) => ({ left, jobId });
+const seen = (left: number, end = '2026-11-15T15:00:00Z') => ({ left, end });
 
 test('warns once each when 60, 15 and 5 minutes are passed', () => {
   const looks = [8000, 3700, 3590, 3000, 901, 899, 400, 290, 10];
@@ -21,7 +21,10 @@ test('a window that opens late says only what is urgent', () => {
   expect(isDue(undefined, seen(600))).toBe(true);
 });
 
-test('another job starts anew', () => {
-  expect(isDue(seen(200, 7), seen(8000, 8))).toBe(false);
-  expect(isDue(seen(8000, 7), seen(3000, 8))).toBe(false);
+test('a job that got more time is told of again when that has run low, also where nobody looked meanwhile', () => {
+  expect(isDue(seen(600), seen(590))).toBe(false);
+  expect(isDue(seen(600), seen(590, '2026-11-15T15:00:01Z'))).toBe(false);
+  expect(isDue(seen(600), seen(8000, '2026-11-15T17:00:00Z'))).toBe(false);
+  expect(isDue(seen(600), seen(590, '2026-11-15T17:00:00Z'))).toBe(true);
+  expect(isDue({ left: 600, end: null }, { left: 590, end: null })).toBe(false);
 });
