@@ -24,6 +24,8 @@ export interface PickOptions {
   readonly placeholder: string;
   /** Stays open when the focus goes elsewhere: for what the user has waited for. */
   readonly stays?: boolean;
+  /** What was chosen before: Enter takes it again. */
+  readonly before?: string;
   /** Lets the user type an answer of their own; says how it would be shown. */
   readonly typed?: (text: string) => Choice<string> | undefined;
 }

@@ -13,6 +13,8 @@ export class FakeEditor implements Editor {
   readonly details: string[] = [];
   /** What stood in each box to type into. */
   readonly values: (string | undefined)[] = [];
+  /** At what each list to choose from began. */
+  readonly begun: (string | undefined)[] = [];
   readonly settings = new Map<string, unknown>();
   readonly memory = new Map<string, unknown>();
   readonly abort = new AbortController();
@@ -58,11 +60,12 @@ export class FakeEditor implements Editor {
 
   async pick<T>(
     choices: Promise<readonly Choice<T>[]>,
-    { title, placeholder }: PickOptions,
+    { title, placeholder, before }: PickOptions,
   ): Promise<T | string | undefined> {
     const offered = await choices;
     this.placeholder = placeholder;
     this.picked = offered;
+    this.begun.push(before);
     this.seen.push(`pick: ${title}`);
     const answer = this.answer(title);
     return offered.find(({ label }) => label === answer)?.value ?? (answer as string | undefined);

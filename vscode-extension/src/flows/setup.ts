@@ -17,7 +17,7 @@ export function setup(context: Context): Promise<void> {
 
 /** `before` are answers that were given already: they are asked for once more, and can be taken with Enter. */
 async function setUp(context: Context, before: Answers): Promise<void> {
-  const login = await askLogin(context);
+  const login = await askLogin(context, before.login);
   if (login === undefined) return;
   let known = { ...before, login };
   try {
@@ -79,7 +79,7 @@ async function askMore({ editor }: Context, before: Answers): Promise<Answers | 
 }
 
 /** One of the hosts that ssh knows, or any other. */
-async function askLogin({ cli, editor }: Context): Promise<string | undefined> {
+async function askLogin({ cli, editor }: Context, before: string): Promise<string | undefined> {
   const hosts = cli
     .run('setup --list-hosts', NEW)
     .then(({ data }) => data.hosts.map((host) => ({ label: plain(host), value: host })))
@@ -89,6 +89,7 @@ async function askLogin({ cli, editor }: Context): Promise<string | undefined> {
     title: `${TITLE} (1 of 3): login host`,
     placeholder: 'The cluster’s login host: pick one of your ssh config, or type user@host',
     stays: true,
+    before,
     typed: (answer) =>
       isHost(answer) ? { label: `Use ${plain(answer)}`, value: answer } : undefined,
   });

@@ -17,6 +17,20 @@ export function offered<T>(items: readonly Item<T>[], text: string, typed: Typed
   return items.some(isTyped) ? sorted : [...sorted, ...typedItem<T>(text, typed)];
 }
 
+/**
+ * Where a list begins: at what was chosen before, or with that as text where it was typed and is no item.
+ * Whoever types already goes on with that.
+ */
+export function begun<T>(
+  items: readonly Item<T>[],
+  text: string,
+  before = '',
+): { readonly active?: Item<T>; readonly text: string } {
+  if (text !== '') return { text };
+  const active = items.find(({ value }) => value === before);
+  return active ? { active, text } : { text: before };
+}
+
 /** Just when the answer comes, nothing is selected: then what was typed counts. Nothing: the list stays. */
 export function accepted<T>(
   selected: readonly Item<T>[],

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Choice, PickOptions } from '../editor';
-import { accepted, offered, type Item } from './choices';
+import { accepted, begun, offered, type Item } from './choices';
 
 export function pick<T>(
   choices: Promise<readonly Choice<T>[]>,
@@ -44,5 +44,9 @@ async function fill<T>(
     // Nothing to choose from; whoever asked for the choices tells why.
   }
   list.busy = false;
+  const { active, text } = begun(items, list.value, options.before);
+  // Not set to what it is: meanwhile the user may have typed more.
+  if (text !== list.value) list.value = text;
   show();
+  if (active) list.activeItems = [active];
 }

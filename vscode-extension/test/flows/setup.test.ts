@@ -126,5 +126,7 @@ test('Choose Another Host begins anew, and keeps the answers', async () => {
   });
   await setup(context);
   expect(editor.values.slice(-2)).toEqual(['/fsx/$USER/s', 'debug']);
+  // The host that did not answer, to be corrected or tried once more.
+  expect(editor.begun.slice(0, 2)).toEqual(['', 'lost']);
   expect(argvs().at(-1)).toBe(`${ARGS} --dry-run`);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accepted, offered } from '../../src/vscode/choices';
+import { accepted, begun, offered } from '../../src/vscode/choices';
 
 const HOSTS = ['login2', 'login'].map((value) => ({ label: value, value }));
 const typed = (text: string) => ({ label: `Use ${text}`, value: text });
@@ -17,4 +17,11 @@ test('Enter takes what is selected, else what was typed, and nothing where there
   expect(accepted([], 'login', typed)?.value).toBe('login');
   expect(accepted([], ' ', typed)).toBeUndefined();
   expect(accepted([], 'login', undefined)).toBeUndefined();
+});
+
+test('a list begins at what was chosen before, or with its text where it was typed', () => {
+  expect(begun(HOSTS, '', 'login')).toEqual({ active: HOSTS[1], text: '' });
+  expect(begun(HOSTS, '', 'me@lab')).toEqual({ text: 'me@lab' });
+  expect(begun(HOSTS, '')).toEqual({ text: '' });
+  expect(begun(HOSTS, 'log', 'login')).toEqual({ text: 'log' });
 });
