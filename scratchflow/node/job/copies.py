@@ -79,9 +79,9 @@ def inode_of(directory: Path) -> int:
 def put_back(work: Path, inode: int) -> str:
     """Gives the workspace's directory its name again that the command has moved within the copy; why not, if it cannot be.
 
-    It does nothing about one that was removed, or moved out of the copy: nothing of it is here any more.
+    It does nothing about one that was removed, or moved out of the copy or with it: nothing of it is here any more.
     """
-    if not inode or inode_of(work) == inode:
+    if not inode or inode_of(work) == inode or not inode_of(work.parent):
         return ""
     is_free = not os.path.lexists(work)
     if is_free:

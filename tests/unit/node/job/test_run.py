@@ -140,11 +140,21 @@ def test_a_copy_stays_whose_directory_the_command_has_replaced_by_another(desk: 
     assert line.startswith("other: the command was started in it")
 
 
-def test_that_a_command_has_removed_its_directory_is_told(desk: Desk) -> None:
-    submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x; rm -r ../work")
+@pytest.mark.parametrize(
+    "way",
+    [
+        "rm -r ../work",
+        'copy=$(dirname "$PWD"); mv "$copy" "$copy-moved"',
+        'jobs=$(dirname "$(dirname "$PWD")"); mv "$jobs" "$jobs-moved"',
+    ],
+)
+def test_that_a_command_has_removed_its_directory_is_told(desk: Desk, way: str) -> None:
+    submitted(desk, "sh", "-c", f"mkdir outputs; echo made > outputs/x; {way}")
     run(desk)
-    (line,) = task_of(desk).left_out
+    said = task_of(desk)
+    (line,) = said.left_out
     assert "moved away or removed" in line
+    assert (said.phase, said.not_collected, said.unsaved_on) == ("ended", [], [])
 
 
 def test_a_pattern_that_matches_nothing_is_noted(desk: Desk) -> None:
