@@ -151,13 +151,17 @@ def _shown(shown: ConfigShown) -> Iterator[str]:
     yield from map(Whole, table)
 
 
+_COLUMN = 40
+
+
 def _table(
     header: str, prefix: str, values: dict[str, Any], origins: dict[str, str] | None
 ) -> Iterator[str]:
     yield f"[{header}]"
     tables = {key: value for key, value in values.items() if _is_section(key, value)}
     lines = {key: _line(key, values[key]) for key in values if key not in tables}
-    width = max(len(line) for line in lines.values())
+    # A long line has its comment behind it, and does not push those of the others out of sight.
+    width = max((len(line) for line in lines.values() if len(line) <= _COLUMN), default=0)
     for key, line in lines.items():
         yield f"{line:<{width}}  # {origins.get(f'{prefix}{key}', 'default')}" if origins else line
     for key, inner in tables.items():

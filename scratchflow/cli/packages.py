@@ -67,8 +67,8 @@ def read_requirements(path: str, env: str, python: str, command: str) -> Require
         return Requirements(_content(Path(path)), kind)
     lock = Path(path).with_name(LOCK)
     is_locked = Path(path).name == LOCK or lock.exists()
-    content = _content(Path(path).with_name(PROJECT))
-    return Requirements(content, kind, _content(lock) if is_locked else "")
+    locked = _content(lock) if is_locked else ""
+    return Requirements(_content(Path(path).with_name(PROJECT)), kind, locked)
 
 
 def _kind(name: str) -> RequirementsKind:

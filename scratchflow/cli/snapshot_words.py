@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from scratchflow.cli.naming import bracketed, stays_in_words
-from scratchflow.cli.tables import GAP, aligned, fitted
+from scratchflow.cli.tables import GAP, aligned, fitted, wrapped
 from scratchflow.model.ages import (
     COUNTED_DAYS_S,
     age_at,
@@ -187,7 +187,7 @@ def shown(shown: SnapshotShown) -> Iterator[str]:
         "message": one.message or "-",
     }
     for name, value in rows.items():
-        yield f"{name:<10} {printable(value)}"
+        yield from wrapped(f"{name:<10} ", printable(value), terminal_width())
 
 
 def _directories(count: int) -> str:

@@ -27,6 +27,8 @@ from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results.config import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
 
+_VARIABLES = "environment.variables"
+
 
 def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bool) -> ConfigShown:
     """The profile in force, complete."""
@@ -48,7 +50,10 @@ def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bo
 
 
 def _origins(settings: Settings) -> dict[str, str]:
-    return {key: utf8_text(origin) for key, origin in settings.origins.items()}
+    """By key; the variables have one together as well, of all places that set one of them."""
+    found = {key: utf8_text(origin) for key, origin in settings.origins.items()}
+    of_variables = [origin for key, origin in found.items() if key.startswith(f"{_VARIABLES}.")]
+    return found | ({_VARIABLES: ", ".join(dict.fromkeys(of_variables))} if of_variables else {})
 
 
 def path(asked: Asked, environment: Mapping[str, str]) -> ConfigPath:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -243,14 +244,21 @@ class Human:
         bars.update(task, total=total, completed=done, amounts=_amounts(event))
 
     def _start_bars(self) -> Bars:
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
         from rich.progress import Progress as Bars
+        from rich.text import Text
+
+        class Clock(ProgressColumn):
+            """Goes on behind a full bar: what was counted is done, the step is not."""
+
+            def render(self, task: Task) -> Text:
+                return Text(str(timedelta(seconds=int(task.elapsed or 0))))
 
         self._bars = Bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[amounts]}", markup=False),
-            TimeElapsedColumn(),
+            Clock(),
             console=self._console(),
             transient=True,
         )

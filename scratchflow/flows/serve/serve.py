@@ -24,7 +24,7 @@ from scratchflow.flows.serve.tunnel import (
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.serve import ServerMissing
-from scratchflow.model.events import Emit, Warned
+from scratchflow.model.events import Emit, Progress, Warned
 from scratchflow.model.requests import NOTHING, StartServer, StopServers
 from scratchflow.model.results.serve import (
     ServersListed,
@@ -114,6 +114,8 @@ def stop_servers(caller: Caller, emit: Emit, request: StopServers) -> ServersSto
         wanted = msgspec.structs.replace(request, names=names)
         stopped: list[str] = []
         if names or (request.every and served):
+            if not request.dry_run:
+                emit(Progress(phase="ending what is served"))
             stopped = cluster.on_login("server stop", wanted, ServersStopped).stopped
     ended = [name for name in tunnels if request.every or name in request.names]
     if not request.dry_run:

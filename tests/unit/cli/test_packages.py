@@ -66,6 +66,8 @@ def test_a_file_for_the_other_kind_of_environment_is_refused_by_name(tmp_path: P
 def test_a_file_that_cannot_travel_is_told(tmp_path: Path) -> None:
     with pytest.raises(FileFailed, match="No such file"):
         _read(tmp_path / "nothing.txt", "venv")
+    with pytest.raises(FileFailed, match=r"uv.lock.*No such file"):
+        _read(tmp_path / "uv.lock", "venv")
     (tmp_path / "uv.lock").write_text("version = 1\n")
     with pytest.raises(FileFailed, match=r"pyproject.toml.*No such file"):
         _read(tmp_path / "uv.lock", "venv")

@@ -36,6 +36,17 @@ def test_show_lists_every_key_also_one_that_is_not_set(
     assert load(file, "\n".join(lines)).profile == load_settings(asked, {}).profile
 
 
+def test_variables_come_from_where_they_are_set_and_leave_other_lines_short(file: Path) -> None:
+    value = "x" * 70
+    file.write_text(f'[profiles.a.environment]\nvariables = {{ LONG = "{value}" }}\n')
+    asked = Asked(config=str(file))
+    shown = flow.show(asked, {}, lambda _: None, origin=True)
+    lines = {line.split(" = ")[0]: str(line) for line in _shown(shown)}
+    assert lines["variables"].endswith(f"  # {file}")
+    assert len(lines["conda"]) < 60
+    assert flow.get(asked, {}, "environment.variables").origin == str(file)
+
+
 def test_a_change_says_when_a_running_auto_backup_takes_it_over(file: Path) -> None:
     asked = Asked(config=str(file), profile="local")
     changed = flow.change(asked, {}, "backup.also", '["env"]', dry_run=False)

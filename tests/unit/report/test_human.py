@@ -80,6 +80,17 @@ def test_a_step_of_unknown_size_shows_no_numbers() -> None:
     assert "files" not in text.getvalue()
 
 
+def test_the_clock_goes_on_behind_a_full_bar() -> None:
+    now_s, text = 100.0, io.StringIO()
+    console = Console(file=text, force_terminal=True, width=60, get_time=lambda: now_s)
+    reporter = Human(quiet=False, verbose=False, stderr=console)
+    reporter.emit(Progress(phase="restore", files_done=9, files_total=9))
+    now_s += 20
+    reporter.emit(Progress(phase="restore", files_done=9, files_total=9))
+    reporter.close()
+    assert "0:00:20" in text.getvalue()
+
+
 def test_a_wait_is_told_with_its_reason_and_estimate() -> None:
     reporter, text = human()
     reporter.emit(
