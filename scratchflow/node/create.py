@@ -232,4 +232,6 @@ def _make_environment(
         notify.remark(f"{command} lets every shell on the node start with it")
     if ENV_NAME not in context.workspace.also:
         command = f"`scratchflow config set backup.also '[\"{ENV_NAME}\"]'`"
-        notify.remark(f"the environment is not backed up; {command} saves it with the workspace")
+        notify.remark(
+            f"the environment is not backed up, and does not come along to the next node; {command} saves it with the workspace"
+        )

@@ -24,6 +24,7 @@ from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Log, Warned
+from scratchflow.model.profile import Profile
 from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
@@ -40,7 +41,7 @@ class Cluster:
     """A cluster whose old job is ended by somebody else as soon as the next one is granted."""
 
     def __init__(self, left: list[int] | ScratchflowError) -> None:
-        self.settings = SimpleNamespace(name="p", profile=SimpleNamespace(scheduler="slurm"))
+        self.settings = SimpleNamespace(name="p", profile=Profile(scheduler="slurm"))
         self.jobs: list[int] | ScratchflowError = [OLD]
         self._left = left
 
