@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 # What these print is all that they do: `--quiet` does not silence them.
 ASKED_FOR = frozenset({"help", "version", "config get", "config path"})
 
+_MILESTONE = "usable"
+
 Show = Callable[[Any], Iterable[str]]
 
 
@@ -230,6 +232,8 @@ class Human:
 
     def _show_progress(self, event: Progress) -> None:
         if self._quiet or self._open_questions or not self._is_watched():
+            return
+        if event.phase == _MILESTONE:  # for programs: the files that count most are there
             return
         bars = self._bars or self._start_bars()
         task = self._phases.get(event.phase)

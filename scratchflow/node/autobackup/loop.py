@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import stat
 import subprocess
 import sys
 import threading
@@ -52,6 +53,7 @@ from scratchflow.store.cut_off import forget_cut_off, note_cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, log_path, prepare
+from scratchflow.workspace.usual_scratch import require_usable_scratch
 from scratchflow.workspace.workspace import expand, link_seen
 
 NICE = 10
@@ -245,13 +247,21 @@ class _Loop:
         except ScratchflowError as failed:
             error = str(failed)
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
-            error = f"internal error: {type(bug).__name__}: {bug}"
+            error = self._closed_scratch() or f"internal error: {type(bug).__name__}: {bug}"
         if taken and taken.pruned:
             self._compaction.look_again()
         self._note(taken, error, time.monotonic() - began)
         if error:
             _say(f"{message}: failed: {error}")
         return error is None
+
+    def _closed_scratch(self) -> str:
+        """Why nothing can be done on this scratch, if that is so."""
+        try:
+            require_usable_scratch(self._context.workspace, self._context.node)
+        except ScratchflowError as closed:
+            return str(closed)
+        return ""
 
     @contextmanager
     def _signs_of_life(self) -> Iterator[None]:
@@ -293,7 +303,7 @@ class _Loop:
             self._life,
             time=iso_time(now.wall_s) or "",
             beats=self._life.beats + 1,
-            workspace_exists=os.path.isdir(self._context.workspace.path),
+            workspace_exists=_is_directory(self._context.workspace.path),
             workspace_link=link_seen(self._context.workspace),
             damaged=self._scrub.damaged,
             others=self._others.seen(),
@@ -361,3 +371,13 @@ def _say(text: str) -> None:
     with suppress(OSError):
         sys.stderr.write(f"{stamp} {for_people(text)}\n")
         sys.stderr.flush()
+
+
+def _is_directory(path: Path) -> bool | None:
+    """None where nobody can say: a scratch that is closed may hold all of it."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return None

@@ -37,9 +37,7 @@ class Matches:
         self.closed, self.left_out, self.links_out = {}, {}, {}
         for pattern in self._patterns:
             self._look_for_closed(pattern.strip("/").split("/"))
-        by_pattern = {
-            pattern: sorted(self._top.glob(pattern.strip("/"))) for pattern in self._patterns
-        }
+        by_pattern = {pattern: sorted(self._matched(pattern)) for pattern in self._patterns}
         self.unmatched = [
             pattern
             for pattern, found in by_pattern.items()
@@ -63,6 +61,16 @@ class Matches:
                 elif name not in seen:
                     seen.add(name)
                     yield name, stamp_of(found), Path(source)
+
+    def _matched(self, pattern: str) -> set[Path]:
+        way, _, last = pattern.strip("/").rpartition("/")
+        found = set(self._top.glob(pattern.strip("/")))
+        if not _SPECIAL.search(
+            last
+        ):  # a link to nothing: by its plain name `glob` does not find it
+            above = self._top.glob(way) if way else [self._top]
+            found |= {path for one in above if os.path.islink(path := one / last)}
+        return found
 
     def _look_for_closed(self, parts: Sequence[str]) -> None:
         """Notes directories on the way to what a pattern matches that we may not look into: `glob` passes over them."""
@@ -108,6 +116,7 @@ class Matches:
                     yield link + path[len(real) :], path
 
 
+_SPECIAL = re.compile(r"[*?\[]")
 _KINDS = {stat.S_IFREG, stat.S_IFLNK}
 _NO_CONTENT = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 

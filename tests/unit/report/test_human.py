@@ -80,6 +80,13 @@ def test_a_step_of_unknown_size_shows_no_numbers() -> None:
     assert "files" not in text.getvalue()
 
 
+def test_a_milestone_for_programs_is_no_bar() -> None:
+    reporter, text = human(terminal=True)
+    reporter.emit(Progress(phase="usable"))
+    reporter.close()
+    assert text.getvalue() == ""
+
+
 def test_the_clock_goes_on_behind_a_full_bar() -> None:
     now_s, text = 100.0, io.StringIO()
     console = Console(file=text, force_terminal=True, width=60, get_time=lambda: now_s)

@@ -250,6 +250,17 @@ def test_it_says_whether_the_workspace_is_there(quick: Loop) -> None:
     assert quick.beats[-1].workspace_exists is False
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_nor_does_it_call_a_workspace_gone_that_it_may_not_look_at(quick: Loop) -> None:
+    scratch = quick.desk.scratch
+    try:
+        quick.run(2, lambda: scratch.chmod(0))
+    finally:
+        scratch.chmod(0o700)
+    assert quick.beats[-1].workspace_exists is None
+    assert "closed to you" in (quick.beats[-1].last_error or "")
+
+
 def test_it_says_that_the_workspace_has_become_a_symlink(quick: Loop) -> None:
     quick.run(1)
     assert quick.beats[-1].workspace_link == ""

@@ -16,8 +16,11 @@ def test_each_file_is_found_once_and_what_cannot_be_saved_is_named(tmp_path: Pat
     (top / "outputs/deep/x").write_text("x")
     os.mkfifo(top / "outputs/pipe")
     (top / "outputs/out").symlink_to(tmp_path)
-    matches = Matches(top, ["outputs/deep/*", "none/*.pt", "sub/outputs"], began_ns=0)
-    assert sorted(name for name, _, _ in matches.found()) == ["outputs/deep/x", "outputs/out"]
+    (top / "lost").symlink_to("nowhere")
+    patterns = ["outputs/deep/*", "none/*.pt", "sub/outputs", "lost"]
+    matches = Matches(top, patterns, began_ns=0)
+    found = ["lost", "outputs/deep/x", "outputs/out"]
+    assert sorted(name for name, _, _ in matches.found()) == found
     assert matches.left_out == {"outputs/pipe": "a pipe"}
     assert matches.links_out == {"outputs/out": str(tmp_path)}
     assert (matches.closed, matches.unmatched) == ({}, ["none/*.pt"])
