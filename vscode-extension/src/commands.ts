@@ -100,6 +100,7 @@ function rowHandlers(context: Context): Record<string, Handler> {
     'snapshot.diff': onRow(context, snapshots.diffSnapshot),
     'snapshot.browse': onRow(context, snapshots.browseSnapshot),
     'snapshot.verify': onRow(context, snapshots.verifySnapshot),
+    'snapshot.copy': onRow(context, snapshots.copySnapshot),
     'file.open': onRow(context, snapshots.openFile),
     'file.restore': onRow(context, snapshots.restoreFile),
     'file.compare': onRow(context, snapshots.compareFile),

@@ -67,6 +67,7 @@ export const OFFERS: readonly Offer[] = [
   offer('snapshot.diff', 'Show What Changed Since…', 'snapshots'),
   offer('snapshot.browse', 'Browse This Snapshot', 'snapshots'),
   offer('snapshot.verify', 'Verify This Snapshot', 'snapshots'),
+  offer('snapshot.copy', 'Copy Snapshot Id', 'snapshots'),
   offer('file.open', 'Open This Version', 'snapshots'),
   offer('file.restore', 'Restore This File…', 'restore'),
   offer('file.compare', 'Compare with Workspace', 'snapshots'),

@@ -57,6 +57,12 @@ describe('commands', () => {
   });
 });
 
+test('the id of a snapshot can be copied from its row, also that of a damaged one', () => {
+  const items = menus['view/item/context'] ?? [];
+  const found = items.filter(({ command }) => command === 'scratchflow.snapshot.copy');
+  expect(found.map(({ when }) => when)).toEqual(['viewItem == snapshot || viewItem == damaged']);
+});
+
 test('“No cluster is set up” is said only where no other profile is there to switch to', () => {
   const saying = viewsWelcome.filter(({ contents }) => contents.startsWith('No cluster is set up'));
   expect(saying).toHaveLength(1);

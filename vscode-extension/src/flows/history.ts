@@ -64,6 +64,8 @@ function choiceOf(version: FileVersion, label: string): Choice<string> {
     version.size === undefined || version.size === null ? '' : size(version.size),
     before === undefined || before === null ? '' : `mode ${before} → ${mode ?? ''}`,
     version.fork === true ? 'fork' : '',
+    // Typed or pasted, it finds its row.
+    plain(snapshot),
   ];
   return {
     label,

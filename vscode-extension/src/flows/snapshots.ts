@@ -136,6 +136,11 @@ export async function browseSnapshot(context: Context, { id }: SnapshotRef): Pro
   await context.editor.browseSnapshot(where);
 }
 
+/** The whole id: commands take it, also when a short one fits several. */
+export async function copySnapshot({ editor }: Context, { id }: SnapshotRef): Promise<void> {
+  await editor.copy(id);
+}
+
 /** In the profile that is in use, which the picture names; nothing before there is one. */
 function placeOf({ store }: Context, { snapshot, path }: FileRef): InSnapshot | undefined {
   const profile = store.picture.status?.profile;

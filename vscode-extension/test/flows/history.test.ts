@@ -32,15 +32,15 @@ const PICK = 'Versions of work/src/a.py';
 const DO = 'a.py: what to do';
 const label = (time: string) => moment(time, Date.now());
 
-test('the versions of the current file, newest first', async () => {
+test('the versions of the current file, newest first, each with the id of its snapshot', async () => {
   const { context, editor, argvs } = lab({ 'snapshots history': HISTORY }, {}, WITH_NODE);
   editor.file = '/scratch/alice/work/src/a.py';
   await fileHistory(context);
   expect(argvs()).toEqual(['snapshots history work/src/a.py']);
   expect(editor.picked.map(({ description }) => description)).toEqual([
-    'deleted',
-    '3 B · mode 0644 → 0755 · fork',
-    'added · 3 B',
+    `deleted · ${GONE}`,
+    `3 B · mode 0644 → 0755 · fork · ${SECOND}`,
+    `added · 3 B · ${FIRST}`,
   ]);
 });
 

@@ -27,6 +27,7 @@ describe('the view Snapshots', () => {
     expect(rows.map(({ ref }) => ref)).toEqual([{ id: 'b' }, { id: 'a' }]);
     expect(rows[1]?.description).toBe('before lunch · 1.0 KiB · node-1');
     expect(rows[0]?.description).toBe('+1.0 KiB · node-1');
+    expect(rows[0]?.tooltip).toMatch(/^Snapshot b\n/);
   });
 
   test('shows messages and marks as the CLI lists them, the marks first', () => {
