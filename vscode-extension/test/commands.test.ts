@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { handlers } from '../src/commands';
 import type { Context } from '../src/flows/context';
+import { OFFERS } from '../src/verbs';
 import type { Row } from '../src/views/row';
 import { lab } from './flows/lab';
 
@@ -8,6 +9,11 @@ function commands(context: Context) {
   const places = { storage: '/s', wheelDirectory: '/w', log: () => undefined };
   return handlers(context, { showDashboard: () => undefined }, places);
 }
+
+test('every command of the table has a handler, and no handler is without a command', () => {
+  const names = OFFERS.map(({ command }) => command.replace('scratchflow.', ''));
+  expect(Object.keys(commands(lab({}).context)).sort()).toEqual(names.sort());
+});
 
 test('Show Jobs asks for them anew', async () => {
   const { context, editor } = lab({});
