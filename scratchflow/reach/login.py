@@ -37,6 +37,8 @@ from scratchflow.ssh.transport.shared_connection import end_ours, shared_where_a
 
 # `watch` speaks about once a minute, for hours: it is not looked after, by a command of its own, in between.
 _QUIET_S = {"watch": 80.0}
+# Startup files of login shells run before the answer; ssh itself gives a silent host up after 45 to 60 s.
+_ANSWER_S = 20.0
 
 
 @contextmanager
@@ -82,6 +84,10 @@ class SharedLogin:
     def argv(self, *, terminal: bool) -> list[str]:
         """`ssh` to the login host, up to the command."""
         return self._ssh.foreground_argv(terminal=terminal)
+
+    def require_answer(self) -> None:
+        """ConnectionLost when nobody answers there: noticed sooner than by what would hang in it."""
+        self._ssh.require_answer(_ANSWER_S)
 
     def terminal_code(self, code: int) -> int:
         """The command's exit code, of such an ssh with a terminal; ConnectionLost when the connection was."""

@@ -80,6 +80,7 @@ def member(
             login = open_until.enter_context(
                 share_login(settings, environment, emit, may_ask=caller.may_ask)
             )
+            login.require_answer()
             argv = [*login.argv(terminal=False), quoted(agent_command(WORD))]
         cluster = open_until.enter_context(cluster_of(settings, caller, emit))
         request = SyncLook(

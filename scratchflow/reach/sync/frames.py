@@ -18,7 +18,7 @@ TEXT, PEER = 0, 1
 """The two streams: what unison prints and reads as its terminal, and what it says to the other unison."""
 PIECE_BYTES = 1 << 16
 ALIVE_EVERY_S = 10.0
-SILENT_S = 60.0
+SILENT_S = 35.0
 """After so long without a frame the other side is gone."""
 BUSY = -1000
 """In place of an exit code: another sync had the lock for too long."""

@@ -63,6 +63,7 @@ class FarEnd:
         self.side = side
         self._lock = threading.Lock()
         self._frames = Frames()
+        self._is_silent = False
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
         self._process = subprocess.Popen(
             list(side.argv),
@@ -89,7 +90,7 @@ class FarEnd:
 
     def frames(self) -> Iterator[tuple[int, int, bytes]]:
         """What arrives, to the end. A far end that is silent for too long counts as gone."""
-        while piece := self._read(SILENT_S):
+        while self._speaks() and (piece := self._read(PIECE_BYTES)):
             try:
                 for kind, stream, content in self._frames.take(piece):
                     yield kind, stream, bytes(content)
@@ -99,7 +100,9 @@ class FarEnd:
     def lost(self, reason: str = "") -> ConnectionLost:
         """The error for a far end that is gone."""
         self._said.seek(0)
-        said = reason or last_line(self._said.read()) or "it was cut in the middle of a sync"
+        silent = f"nothing was heard from it for {SILENT_S:g} s" if self._is_silent else ""
+        said = reason or silent or last_line(self._said.read())
+        said = said or "it was cut in the middle of a sync"
         return ConnectionLost(host=self.side.host, reason=said)
 
     def end(self) -> None:
@@ -123,11 +126,19 @@ class FarEnd:
         end_child(self._process)
         self._said.close()
 
-    def _read(self, wait_s: float, size: int = PIECE_BYTES) -> bytes:
+    def _speaks(self) -> bool:
+        self._is_silent = not self._waits(SILENT_S)
+        return not self._is_silent
+
+    def _waits(self, wait_s: float) -> bool:
+        """Whether there is something to read, or the end, within this time."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN | select.POLLHUP)
+        return bool(poll.poll(wait_s * 1000))
+
+    def _read(self, size: int) -> bytes:
         try:
-            return os.read(self._out, size) if poll.poll(wait_s * 1000) else b""
+            return os.read(self._out, size)
         except (OSError, ValueError):
             return b""
 
@@ -138,7 +149,7 @@ class FarEnd:
         heard = bytearray()
         until_s = time.monotonic() + _READY_S
         while not heard.endswith(wanted):
-            byte = self._read(max(0.0, until_s - time.monotonic()), 1)
+            byte = self._read(1) if self._waits(max(0.0, until_s - time.monotonic())) else b""
             if not byte or len(heard) > _MOST_NOISE_BYTES:
                 raise self.lost()
             heard += byte
@@ -152,6 +163,7 @@ class Relay:
         self._far: FarEnd | None = None
         self._lost: ConnectionLost | SyncBusy | None = None
         self._threads: list[threading.Thread] = []
+        self._is_over = threading.Event()
         self.server_said = b""
         """The end of what the other unison printed."""
 
@@ -160,9 +172,9 @@ class Relay:
     ) -> int:
         """Unison's exit code. `server` makes the other's command of the words that the first gave to ssh."""
         near = FarEnd(self._first, _start(self._first, words, leads=True), self._environment)
-        is_over = threading.Event()
+        self._is_over = threading.Event()
         try:
-            self._in_thread(self._keep_alive, near, is_over)
+            self._in_thread(self._keep_alive, near, self._is_over)
             for kind, stream, content in near.frames():
                 if kind == GONE:
                     return self._code(msgspec.json.decode(content, type=Ended))
@@ -174,7 +186,7 @@ class Relay:
                     _say(near, answer(content if kind == DATA else b""))
             raise near.lost()
         finally:
-            is_over.set()
+            self._is_over.set()
             self._end_all([self._far, near] if self._far else [near])
 
     def _in_thread(self, function: Callable[..., None], *arguments: object) -> None:
@@ -208,6 +220,7 @@ class Relay:
             self._lost = error if isinstance(error, ConnectionLost) else lost
             near.send(END, PEER)
             return
+        self._in_thread(self._keep_alive, self._far, self._is_over)
         self._in_thread(self._back, near, self._far)
 
     def _back(self, near: FarEnd, far: FarEnd) -> None:
@@ -229,11 +242,10 @@ class Relay:
                 self._lost = far.lost()
         near.send(END, PEER)
 
-    def _keep_alive(self, near: FarEnd, is_over: threading.Event) -> None:
+    def _keep_alive(self, end: FarEnd, is_over: threading.Event) -> None:
+        """Of each end on its own: one whose unison does not read for a while holds up whoever writes to it."""
         while not is_over.wait(ALIVE_EVERY_S):
-            near.send(ALIVE)
-            if far := self._far:
-                far.send(ALIVE)
+            end.send(ALIVE)
 
 
 def _start(side: Side, words: Sequence[str], *, leads: bool = False) -> Start:

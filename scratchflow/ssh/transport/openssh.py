@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
@@ -83,6 +83,14 @@ class OpenSshTransport(Transport):
                 interactive=self._interactive,
             )
         self._alive_at_s = time.monotonic()
+
+    def require_answer(self, timeout_s: float) -> None:
+        """ConnectionLost when the host does not answer: a shared connection lives on for a while after the host is gone."""
+        try:
+            self.run(["true"], timeout_s=timeout_s)
+        except CommandTimedOut:
+            reason = f"no answer within {timeout_s:g} s"
+            raise ConnectionLost(host=self.host, reason=reason) from None
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float

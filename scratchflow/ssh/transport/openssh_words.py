@@ -36,6 +36,8 @@ _EXIT_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
 _EXIT_SIGNAL = re.compile(r"rtype exit-signal")
 _GOT_THROUGH = re.compile(r"Sending command:|master session id:")
 _NAMED_KEY = re.compile(r"Host key for (\S+) has changed")
+# What an ssh that rides a shared connection says when that ends under it: nothing about why.
+_RIDDEN = re.compile(r"^(mux_client_|muxclient|Control socket connect\(|Shared connection to )")
 # Closing remarks that follow the reason.
 _NOISE = re.compile(r"^(Connection closed by UNKNOWN|kex_exchange_identification|banner exchange)")
 
@@ -76,5 +78,8 @@ def failure(host: ResolvedHost, log: str, stderr: str) -> ScratchflowError:
 
 def _reason(lines: list[str]) -> str:
     spoken = [line.removeprefix("ssh: ") for line in lines if line]
-    telling = [line for line in spoken if not _NOISE.match(line)] or spoken
+    reasons = [line for line in spoken if not _RIDDEN.match(line)]
+    if spoken and not reasons:
+        return "it stopped answering, and the connection that was open was given up"
+    telling = [line for line in reasons if not _NOISE.match(line)] or reasons
     return telling[0] if telling else "it was closed"

@@ -12,12 +12,15 @@ from scratchflow.agent.request import decode
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors.agent import AgentMissing, RequestRefused
 from scratchflow.model.errors.config import NotSetUp
+from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.model.events import Event, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Where
 from scratchflow.reach import login
-from scratchflow.reach.login import ask_agent, reach_login
+from scratchflow.reach.login import SharedLogin, ask_agent, reach_login
+from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.choose import Means
+from scratchflow.ssh.transport.openssh import OpenSshTransport
 from tests.unit.agent.scripted import (
     ScriptedStream,
     ScriptedTransport,
@@ -154,3 +157,20 @@ def test_an_error_over_there_is_not_healed(
     with pytest.raises(RequestRefused):
         ask_agent(far, settings, "jobs open", {}, lambda _: None)
     assert installed == []
+
+
+def test_a_shared_connection_without_an_answer_counts_as_lost_within_a_third_of_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[float] = []
+
+    def hang(_: Any, argv: list[str], *, timeout_s: float) -> Any:
+        limits.append(timeout_s)
+        raise CommandTimedOut(host="aws", command=argv[0], seconds=timeout_s)
+
+    monkeypatch.setattr(OpenSshTransport, "run", hang)
+    ssh = OpenSshTransport([ResolvedHost("aws", "aws", "u", port=22)], environment={}, shared=False)
+    with pytest.raises(ConnectionLost, match="no connection to `aws`: no answer within 20 s") as no:
+        SharedLogin(ssh).require_answer()
+    assert limits == [20.0]
+    assert "`ssh aws` shows more" in no.value.shown_hint

@@ -61,6 +61,25 @@ def test_the_reason_is_told_and_not_the_closing_remark() -> None:
     assert "kex_exchange" in str(failure(HOST, log, ""))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "mux_client_request_session: read from master failed: Broken pipe",
+        "mux_client_request_session: session request failed: Session open refused by peer",
+        "Control socket connect(/run/user/1/scratchflow/0a1b): Connection refused",
+        "Shared connection to login closed.",
+    ],
+)
+def test_what_ssh_says_of_its_shared_connection_is_told_in_our_own_words(said: str) -> None:
+    error = failure(HOST, f"{said}\n", "")
+    assert isinstance(error, ConnectionLost)
+    assert str(error) == (
+        "no connection to `login`: it stopped answering, and the connection that was open was given up"
+    )
+    assert "`ssh login` shows more" in error.shown_hint
+    assert "no route to host" in str(failure(HOST, f"{said}\nssh: no route to host\n", ""))
+
+
 def test_debug_lines_are_no_reason() -> None:
     log = "debug1: Permission denied (publickey) is what hosts say\nssh: no route to host\n"
     error = failure(HOST, log, "")
