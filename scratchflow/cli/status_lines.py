@@ -246,6 +246,7 @@ def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
 
 def _other(other: OtherShown) -> str:
     who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
+    who = who if other.is_saved else "no auto-backup"
     if other.snapshot and other.newer:
         newer = f"the store has a newer one, {shown_id(other.newer)}"
         old = f"an older copy, from snapshot {shown_id(other.snapshot)}"

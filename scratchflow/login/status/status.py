@@ -218,7 +218,8 @@ def _stored(
             *store_replaced_problem(login, held),
         )
         heartbeat = files.current_of(held)
-        others = others_shown(there, heartbeat, expand(settings.profile.store, environment))
+        store = expand(settings.profile.store, environment)
+        others = others_shown(there, files.last_of(held), store)
         snapshots = snapshots_shown(catalogue, verified, now.wall_s)
         to_lose = held if workspace.exists else None
         mirror = mirror_shown(settings.profile.backup.mirror, place, catalogue)

@@ -74,11 +74,15 @@ class NodeFiles(msgspec.Struct, frozen=True):
 
     def current_of(self, held: Allocation | None) -> Heartbeat | None:
         """The same of the very job that is held, unless that was its end."""
+        heartbeat = self.last_of(held)
+        return heartbeat if heartbeat and heartbeat.phase != "ended" else None
+
+    def last_of(self, held: Allocation | None) -> Heartbeat | None:
+        """The same of the very job that is held, also when that was its end."""
         heartbeat = self.heartbeat_of(held)
         if heartbeat is None or held is None:
             return None
-        is_current = heartbeat.is_of(held.job_id, held.name) and heartbeat.phase != "ended"
-        return heartbeat if is_current else None
+        return heartbeat if heartbeat.is_of(held.job_id, held.name) else None
 
 
 def read_node_files(place: StoreDirectory) -> NodeFiles:
@@ -291,15 +295,17 @@ def _shared_autobackup(heartbeat: Heartbeat, other: OtherWorkspace, now: Now) ->
 def others_shown(
     workspace: Workspace, heartbeat: Heartbeat | None, store: Path
 ) -> list[OtherShown]:
-    """Other workspaces of ours on the node, as its auto-backup saw them; an old copy is told as that."""
+    """Other workspaces of ours on the node, as its auto-backup saw them last; an old copy is told as that."""
+    goes_on = heartbeat is not None and heartbeat.phase != "ended"
     return [
         OtherShown(
             name=other.name,
             path=str(workspace.scratch / other.name),
             snapshot=other.snapshot,
             saved_time=other.time,
-            last_error=other.error or None,
+            last_error=(other.error or None) if goes_on else None,
             own_autobackup=other.own_loop,
+            is_saved=other.own_loop or goes_on,
             newer=_newer_than(other, store),
         )
         for other in (heartbeat.others if heartbeat else ())

@@ -118,6 +118,8 @@ class OtherShown(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     own_autobackup: bool = False
     """An auto-backup of its own saves it."""
+    is_saved: bool = True
+    """False since the auto-backup has ended that saved it."""
     newer: str | None = None
     """The newest snapshot of that workspace in the store, when this copy does not come from it."""
 

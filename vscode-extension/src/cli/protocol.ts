@@ -1090,6 +1090,7 @@ export interface OtherShown {
   saved_time?: string | null;
   last_error?: string | null;
   own_autobackup?: boolean;
+  is_saved?: boolean;
   newer?: string | null;
 }
 

@@ -152,6 +152,12 @@ def test_each_workspace_on_the_node_is_named(held: Login) -> None:
     assert held.problems() == []
 
 
+def test_also_when_the_auto_backup_has_been_switched_off(held: Login) -> None:
+    held.beat(phase="ended", others=[other(held, error="no space")])
+    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
+    assert f"{held.desk.scratch}/p2, from snapshot abcdef; no auto-backup saves it" in lines
+
+
 def test_an_older_copy_of_another_workspace_is_told_as_that(held: Login) -> None:
     place = open_place(held.desk.context.store, "p2")
     newest = make_id(60, "943696")
