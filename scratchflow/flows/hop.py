@@ -94,6 +94,8 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         warn_of_environment(settings.profile, emit)
         if request.dry_run:
             return _foretold(move, request)
+        if request.node:  # one that is not there is told before anything is done
+            _planned(move, request)
         move.say("saving the workspace")
         # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
         newer = newer_than(cluster, move.old_job)
@@ -384,12 +386,13 @@ def _show_session(cluster: Cluster) -> None:
         cluster.emit(Warned(code="tmux.failed", message=message))
 
 
+def _planned(move: _Move, request: Hold) -> NodeHeld:
+    wanted = Hold(node=request.node, warm=request.warm, beside=move.old_job, dry_run=True)
+    return move.cluster.on_login("hold", wanted, NodeHeld)
+
+
 def _foretold(move: _Move, request: Hold) -> Hopped:
-    got = move.cluster.on_login(
-        "hold",
-        Hold(node=request.node, warm=request.warm, beside=move.old_job, dry_run=True),
-        NodeHeld,
-    )
+    got = _planned(move, request)
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,

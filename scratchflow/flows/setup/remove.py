@@ -157,7 +157,7 @@ def _require_agreement(asker: Asker, diff: str, removes: list[str]) -> None:
     if asker.can_ask:
         shown = [diff, ""] if diff else []
         asker.tell([*shown, "This removes:", *(f"  {what}" for what in removes)])
-    require_agreement(asker, "Remove this?", "the removal", "remove the marked lines")
+    require_agreement(asker, "Remove this?", "the removal", "delete what is named above")
 
 
 class _Reached:

@@ -126,7 +126,7 @@ class Declined(ScratchflowError):
 
     code = "usage.declined"
     exit_code = 2
-    message = "{what} was not confirmed; nothing was changed there"
+    message = "{what} was not confirmed; nothing was changed"
     hint = "run it again with `--yes`, or make the change by hand: {by_hand}"
 
 

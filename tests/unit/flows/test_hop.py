@@ -18,6 +18,7 @@ from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationWaiting,
+    NodeUnknown,
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
@@ -87,14 +88,30 @@ def _job(number: int) -> AllocationShown:
     )
 
 
-def hop(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+def hop(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, node: str = "") -> None:
     @contextmanager
     def reached(*_: object) -> Iterator[Cluster]:
         yield cluster
 
     monkeypatch.setattr(flow, "cluster_of", reached)
     caller: Any = SimpleNamespace(settings=lambda: cluster.settings)
-    flow.hop(caller, cluster.emit, Hold())
+    flow.hop(caller, cluster.emit, Hold(node=node))
+
+
+def test_a_node_that_is_not_there_is_told_before_anything_is_saved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class WithoutIt(Cluster):
+        def on_login(self, do: str, *_: object, **__: object) -> JobsShown | NodeHeld:
+            if do == "hold":
+                raise NodeUnknown(problem="there is no node `node-9`")
+            return super().on_login(do)
+
+        def at_workspace(self, *_: object, **__: object) -> NodeSaved:
+            raise AssertionError("something was saved")
+
+    with pytest.raises(NodeUnknown):
+        hop(monkeypatch, WithoutIt(left=[OLD]), "node-9")
 
 
 def test_it_says_which_job_is_held_and_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
