@@ -61,10 +61,11 @@ def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
     jobs = known_jobs(login, place, unread)
     records = [record for record in jobs.records if _is_asked_for(record, asked)]
     looked = look_at(login, place, records)
+    shown = [shown_job(place, one) for one in looked]
     settled = {one.record.id for one in looked if is_settled(one, time.time())}
+    settled -= {job.job for job in shown if _is_unsaved(job)}
     if settled - over:
         note_over(place, over & set(job_ids(place)) | settled)
-    shown = [shown_job(place, one) for one in looked]
     if asked.state:
         wanted = asked.state.upper()
         shown = [
@@ -74,13 +75,18 @@ def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
         ]
     if asked.every or asked.state or asked.since_s:
         return JobsListed(jobs=shown, damaged=jobs.damaged)
-    ended = [job.job for job in shown if is_end(job.state)]
-    left_out = set(ended[:-SHOWN_ENDED])
+    ended = [job for job in shown if is_end(job.state)]
+    # However old: nobody else says that something of it lies on a node alone.
+    left_out = {job.job for job in ended[:-SHOWN_ENDED] if not _is_unsaved(job)}
     return JobsListed(
         jobs=[job for job in shown if job.job not in left_out],
         left_out=len(left_out) + len(unread),
         damaged=jobs.damaged,
     )
+
+
+def _is_unsaved(job: JobShown) -> bool:
+    return any(task.unsaved_on for task in job.tasks)
 
 
 def _unread(place: StoreDirectory, over: set[str], asked: ListJobs) -> set[str]:

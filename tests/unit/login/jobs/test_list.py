@@ -49,6 +49,24 @@ def test_an_older_job_of_the_same_number_is_named_beside_the_newest(cluster: Clu
     assert f"commands take `{first}` for this one" in "\n".join(details(shown, None))
 
 
+def test_an_old_end_of_which_not_all_is_saved_stays_listed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHOWN_ENDED", 1)
+    first = submit(cluster.login, Submit(command=("true",)))
+    cluster.fake.jobs.clear()
+    own = TaskRecord(task=0, job_id=1, node="n1", phase="ended", start="", code=1)
+    write_task(
+        cluster.desk.place, first.job, msgspec.structs.replace(own, not_collected=["outputs/x: no"])
+    )
+    for name in "abc":
+        run(cluster, name, "COMPLETED")
+    for _ in range(2):  # the second look relies on what the first has noted as over
+        found = list_jobs(cluster.login, ListJobs())
+        assert first.job in [job.job for job in found.jobs]
+        assert (len(found.jobs), found.left_out) == (2, 2)
+
+
 def test_old_ends_are_left_out_and_counted(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
