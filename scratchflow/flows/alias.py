@@ -168,6 +168,7 @@ def alias_problem(
         )
         return Problem(name="alias.behind", detail=detail, fix="`scratchflow up` mends it")
     if node is None and shown.target:
-        detail = f"`{alias}` leads to `{shown.target}`, which is not ours any more"
-        return Problem(name="alias.stale", detail=detail, fix="`scratchflow status --fix` parks it")
+        detail = f"`{alias}` leads to `{shown.target}`, which this profile does not hold any more"
+        fix = "`scratchflow up` takes a node and points it there; `scratchflow status --fix` parks it until then"
+        return Problem(name="alias.stale", detail=detail, fix=fix)
     return None
