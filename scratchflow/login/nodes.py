@@ -19,9 +19,10 @@ from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown, PartitionShown
-from scratchflow.store.catalogue import newer_elsewhere, newest_listed, read_catalogue
+from scratchflow.store.catalogue import newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
+from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.workspace import expand
 
 
@@ -118,7 +119,7 @@ def newest_not(snapshot: str | None, settings: Settings, environment: Mapping[st
         if snapshot is None or snapshot == newest_listed(place):
             return ""
         # The last in the listing may be a fork, or what a restore of this very snapshot committed again.
-        return newer_elsewhere(read_catalogue(place), snapshot) or ""
+        return newer_elsewhere(place, read_catalogue(place), snapshot) or ""
     except StoreUnusable:
         return ""
 

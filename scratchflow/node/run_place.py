@@ -14,8 +14,9 @@ from scratchflow.model.requests import NOTHING, RunAt
 from scratchflow.model.results.run import RunPlace
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.store.catalogue import newer_elsewhere, newest_listed, read_catalogue
+from scratchflow.store.catalogue import newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.notes import read_base
 
 
@@ -43,7 +44,7 @@ def _compared_with_newest(here: NodeContext, place: RunPlace) -> RunPlace:
         store = find_place(here.store, here.workspace.name)
         if base == newest_listed(store):
             return place
-        newest = newer_elsewhere(read_catalogue(store), base)
+        newest = newer_elsewhere(store, read_catalogue(store), base)
         if newest is None:
             return place
         from scratchflow.node.settle import present_base

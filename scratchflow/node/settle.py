@@ -14,12 +14,13 @@ from scratchflow.node.base_note import is_of_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import refuse_links
-from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
+from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
@@ -47,7 +48,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
             note_taken_up(context, place, notify)
         # No backup could be taken of it: better said now than by the first one that fails.
         refuse_links(context.workspace.scratch, context.workspace.roots)
-        newer = newer_elsewhere(catalogue, base)
+        newer = newer_elsewhere(place, catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
     from scratchflow.node.restore.restore import restore
     from scratchflow.node.restore.source import RestoreOptions

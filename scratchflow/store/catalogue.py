@@ -302,19 +302,6 @@ def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> di
     return {snapshot: problems[archives[0]] for snapshot, archives in bad.items() if archives}
 
 
-def newer_elsewhere(catalogue: Catalogue, base: str) -> str | None:
-    """The newest snapshot, when a workspace that came from `base` does not continue it.
-
-    A snapshot gets a greater id than all that it came from, so only the newest one continues the newest.
-    What a restore committed again holds the same as the snapshot that it restored.
-    """
-    known = {one.id: one for one in catalogue.snapshots}
-    at = catalogue.newest_id
-    while at != base and at in known and known[at].purpose == "restored":
-        at = known[at].parent
-    return None if at == base else catalogue.newest_id
-
-
 def needed_archives(manifest: Manifest) -> set[str]:
     """Every archive a restore reads from: `needs` is direct and complete, plus the snapshot's own."""
     return {manifest.id, *manifest.needs}

@@ -28,13 +28,14 @@ from scratchflow.model.results.status import (
 from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.same_store import store_replaced
-from scratchflow.store.catalogue import Catalogue, newer_elsewhere
+from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.identity import has_snapshots, read_store_id
 from scratchflow.store.known import snapshots_elsewhere, store_lost
+from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.job_scratch import goes_with_job
 from scratchflow.workspace.workspace import expand, link_seen
 
@@ -150,10 +151,12 @@ def workspace_linked(
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 
-def workspace_behind(workspace: WorkspaceShown, catalogue: Catalogue) -> Iterator[Problem]:
+def workspace_behind(
+    workspace: WorkspaceShown, place: StoreDirectory, catalogue: Catalogue
+) -> Iterator[Problem]:
     """A copy that an earlier job left, or one beside which work went on on another node."""
     base = workspace.base_snapshot
-    newer = newer_elsewhere(catalogue, base) if base else None
+    newer = newer_elsewhere(place, catalogue, base) if base else None
     if newer:
         yield Problem(
             name="workspace.behind",

@@ -242,7 +242,7 @@ def _stored(
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *workspace_linked(login, held, heartbeat),
-                *(() if replaced else workspace_behind(workspace, catalogue)),
+                *(() if replaced else workspace_behind(workspace, place, catalogue)),
                 *store_problems(
                     place,
                     files.records,

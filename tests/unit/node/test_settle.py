@@ -16,7 +16,7 @@ from scratchflow.model.results.restore import Settled
 from scratchflow.node.create import create
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
-from scratchflow.store.catalogue import newer_elsewhere, read_catalogue
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.workspace.notes import Restoring, begin_restoring
 from tests.unit.conftest import Desk
 from tests.unit.login.status.test_status import Login
@@ -158,17 +158,6 @@ def test_a_copy_that_up_found_to_be_the_newest_is_this_jobs_work(
     newest = other.backup().snapshot
     left = settled(context)
     assert (left.action, left.newer) == ("nothing", newest)
-
-
-def test_a_snapshot_that_a_restore_committed_again_is_not_newer_work(desk: Desk) -> None:
-    first = desk.backup().snapshot or ""
-    desk.write("work/more")
-    second = desk.backup().snapshot or ""
-    again = desk.restore(first).committed_as or ""
-    catalogue = read_catalogue(desk.place)
-    assert newer_elsewhere(catalogue, first) is None
-    assert newer_elsewhere(catalogue, again) is None
-    assert newer_elsewhere(catalogue, second) == again
 
 
 def test_status_says_that_the_copy_on_the_node_does_not_continue_the_newest(

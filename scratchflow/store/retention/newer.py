@@ -1,0 +1,23 @@
+"""Whether work went on elsewhere: a workspace and the newest snapshot, by which came from which."""
+
+from __future__ import annotations
+
+from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.retention.lineage import line_of, read_noted
+
+
+def newer_elsewhere(place: StoreDirectory, catalogue: Catalogue, base: str) -> str | None:
+    """The newest snapshot, when a workspace that came from `base` does not continue it.
+
+    A snapshot gets a greater id than all that it came from, so only the newest one continues the newest, or one that
+    came from it and was removed. What a restore committed again holds the same as the snapshot that it restored.
+    """
+    known = {one.id: one for one in catalogue.snapshots}
+    newest = catalogue.newest_id
+    at = newest
+    while at != base and at in known and known[at].purpose == "restored":
+        at = known[at].parent
+    if at == base or (base not in known and newest in [*line_of(base, read_noted(place))]):
+        return None
+    return newest
