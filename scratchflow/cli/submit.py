@@ -112,8 +112,9 @@ def submit(
     is_script = bool(given) and after is None
     if after is not None and len(given) > len(after):
         problem = (
-            f"`{printable(given[0])}` stands before `--`, where only options are; values of one option are joined by"
-            " commas, like `--grid lr=0.1,0.01`"
+            f"`{printable(given[0])}` stands before `--`, where only options are. An option is given once for each"
+            " value (`--collect a --collect b`); those of `--grid` and `--zip` are joined by commas (`--grid lr=0.1,0.01`);"
+            " a script has its arguments behind it, without `--`"
         )
         raise UsageInvalid(problem=problem, command=context.command_path)
     if not given and not spec:

@@ -22,6 +22,7 @@ from scratchflow.model.results.jobs import Submitted, TaskPlanned
         ([""], "beneath the workspace"),
         (["../x.sh"], "beneath the workspace"),
         (["--grid", "lr=0.1", "0.01", "--", "true"], "`0.01` stands before `--`"),
+        (["--collect", "a", "b", "--", "true"], "`--collect a --collect b`"),
         (["job.sh", "--", "x"], "`job.sh` stands before `--`"),
         (["--max-parallel", "-1", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
         (["--max-parallel", "0", "--", "true"], "`--max-parallel` takes a number, 1 or more"),
