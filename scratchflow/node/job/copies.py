@@ -91,7 +91,10 @@ def put_back(work: Path, inode: int) -> str:
         return ""
     name = printable(os.path.relpath(moved, work.parent))
     if not is_free:
-        return f"{name}: the command was started in it, and has put something else in its place"
+        return (
+            f"{name}: the command was started in it, and has put something else in its place;"
+            f" it is saved once it is `{printable(str(work))}` again"
+        )
     try:
         os.rename(moved, work)
     except OSError as error:

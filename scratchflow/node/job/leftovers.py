@@ -67,7 +67,10 @@ def rest_collector(
     work, mark = copy / record.workspace, read_mark(copy)
     misplaced = put_back(work, mark.inode) if mark else ""
     if mark and not mark.inode and not os.path.lexists(work):
-        misplaced = f"{record.workspace}/: the command was started in it, and it is not in `{copy}` any more"
+        misplaced = (
+            f"{record.workspace}/: the command was started in it, and has moved or removed it;"
+            f" it is saved once it is `{work}` again"
+        )
     open_tree(work)
     return Collector(
         work,

@@ -93,6 +93,13 @@ def test_a_copy_stays_in_which_the_workspace_is_another_or_cannot_be_found(
     assert told is not None
     (line,) = told.not_collected
     assert line.startswith("other: the command was started in it" if is_known else "work/: the")
+    assert line.endswith(f"; it is saved once it is `{left}/work` again")
+    if is_known:
+        (left / "work").rmdir()
+    (left / "other").rename(left / "work")
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
 
 
 def test_a_workspace_that_the_command_has_removed_is_told_of_and_its_copy_goes(
