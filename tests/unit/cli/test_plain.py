@@ -182,6 +182,7 @@ WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(sorted(FORMS)), st.lists(WORDS, max_size=2), st.lists(WORDS, max_size=5))
 @example("jobs", [], ["-p", "list"])

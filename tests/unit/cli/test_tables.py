@@ -51,11 +51,13 @@ def test_the_name_gives_way_first(width: int | None, line: str) -> None:
     assert fitted("570643", '"first build"', "[kept]", width) == line
 
 
+@pytest.mark.slow
 @given(PRINTABLE, PRINTABLE, PRINTABLE, st.integers(1, 100))
 def test_no_line_is_wider_than_the_terminal(fixed: str, name: str, notes: str, width: int) -> None:
     assert cells(fitted(fixed, name, notes, width)) <= width
 
 
+@pytest.mark.slow
 @given(st.lists(PRINTABLE.filter(bool), max_size=20), st.integers(30, 100))
 def test_wrapping_breaks_between_words_only(words: list[str], width: int) -> None:
     lines = list(wrapped("label  ", " ".join(words), width))

@@ -33,6 +33,7 @@ def test_what_a_command_says_and_how_it_ends() -> None:
     assert (done.returncode, done.text, done.error_text) == (3, "a\udcff", "b\n")
 
 
+@pytest.mark.slow
 def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     noted = tmp_path / "pid"
     with pytest.raises(CommandUnanswered, match="`sh` gave no answer within"):

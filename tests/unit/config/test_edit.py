@@ -137,6 +137,7 @@ def test_set_reaches_into_a_table_written_on_one_line(file: Path) -> None:
     assert load(file).profile.slurm.gpus == 1
 
 
+@pytest.mark.slow
 def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from scratchflow.config.edit import apply_edits\n"

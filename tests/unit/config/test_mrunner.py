@@ -260,6 +260,7 @@ VALUE = (
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(ALL_KEYS) | st.text(max_size=8), VALUE))
 def test_no_key_is_lost_whatever_stands_in_a_context(table: dict[str, Any]) -> None:
     [found] = read_mrunner({"contexts": {"c": table}}, "f").contexts

@@ -21,6 +21,7 @@ def test_bad_toml_names_line_and_column(file: Path, text: str, line: int, column
     assert f"line {line}, column {column}:" in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -41,6 +41,7 @@ def test_what_is_merged_lies_beneath_the_own_keys() -> None:
     assert parse_yaml(text, "f")["z"] == {"a": "9", "b": "2", "c": "4"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -49,6 +49,7 @@ def test_no_operation_is_both_the_nodes_and_the_login_hosts() -> None:
     assert not ON_NODE.keys() & ON_LOGIN.keys()
 
 
+@pytest.mark.slow
 def test_reading_the_table_loads_nothing_that_does_the_work() -> None:
     program = (
         "import sys, scratchflow.dispatch.operations\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_a_cluster_without_arrays_gets_single_tasks() -> None:
     assert len(array_parts(3, 0)) == 3
 
 
+@pytest.mark.slow
 @given(st.integers(0, 5000), st.integers(0, 300))
 def test_every_task_is_in_one_array_and_fits_there(tasks: int, largest: int) -> None:
     parts = array_parts(tasks, largest)

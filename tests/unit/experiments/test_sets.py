@@ -51,6 +51,7 @@ def test_zipped_values_go_side_by_side_and_change_slowest() -> None:
     ]
 
 
+@pytest.mark.slow
 @given(GRIDS)
 def test_a_grid_has_as_many_sets_as_its_lengths_multiply_to_and_none_twice(
     grid: dict[str, list[object]],
@@ -60,6 +61,7 @@ def test_a_grid_has_as_many_sets_as_its_lengths_multiply_to_and_none_twice(
     assert len({as_json(one) for one in found}) == len(found)
 
 
+@pytest.mark.slow
 @given(GRIDS)
 def test_the_sets_of_a_grid_are_in_the_order_of_its_values(grid: dict[str, list[object]]) -> None:
     places = [
@@ -69,6 +71,7 @@ def test_the_sets_of_a_grid_are_in_the_order_of_its_values(grid: dict[str, list[
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 @given(GRIDS)
 def test_values_of_a_grid_come_out_as_they_were_typed(grid: dict[str, list[object]]) -> None:
     found = parameter_sets(grids=flags(grid))

@@ -171,6 +171,7 @@ GRIDS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(GRIDS)
 def test_a_grid_in_a_file_gives_what_the_flags_give(

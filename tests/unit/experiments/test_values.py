@@ -100,6 +100,7 @@ def test_a_typed_value_reads_back_as_itself(value: object) -> None:
     assert as_json(read) == as_json(value)
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, min_size=1))
 def test_typed_values_with_commas_between_are_split_where_they_were_joined(
     values: list[object],

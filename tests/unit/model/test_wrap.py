@@ -35,6 +35,7 @@ def test_without_a_width_a_line_is_one_line() -> None:
     assert broken("word " * 100, None) == ["word " * 100]
 
 
+@pytest.mark.slow
 @given(WORDS, COMMANDS, st.integers(25, 60), st.randoms())
 def test_nothing_is_lost_and_no_command_is_broken(
     words: list[str], commands: list[str], width: int, order: object

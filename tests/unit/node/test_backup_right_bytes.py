@@ -122,6 +122,7 @@ def test_a_file_rewritten_right_after_a_full_restore_is_read_by_the_next_backup(
     assert restored(desk, tmp_path / "x")["README"] == b"HELLO"
 
 
+@pytest.mark.slow
 def test_a_file_rewritten_right_after_a_difference_was_restored_is_read_by_the_next_backup(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

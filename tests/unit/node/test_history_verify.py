@@ -101,6 +101,7 @@ def tmp_path_beside(path: Path) -> Path:
     return beside
 
 
+@pytest.mark.slow
 def test_damage_to_bytes_that_no_listed_snapshot_reads_is_no_damage_of_a_snapshot(
     tmp_path: Path,
 ) -> None:

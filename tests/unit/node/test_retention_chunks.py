@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
@@ -17,6 +19,7 @@ def _save(desk: Desk, content: bytes) -> str:
     return desk.backup().snapshot or ""
 
 
+@pytest.mark.slow
 def test_archives_with_live_chunks_stay_when_their_snapshots_go(desk: Desk) -> None:
     parts = [os.urandom(9 << 20)]
     first = _save(desk, parts[0])
@@ -34,6 +37,7 @@ def test_archives_with_live_chunks_stay_when_their_snapshots_go(desk: Desk) -> N
     assert (desk.scratch / "out/work/large").read_bytes() == b"".join(parts)
 
 
+@pytest.mark.slow
 def test_archives_whose_chunks_nothing_reads_any_more_go(desk: Desk) -> None:
     first = _save(desk, os.urandom(9 << 20))
     content = os.urandom(9 << 20)

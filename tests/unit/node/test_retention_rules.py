@@ -95,6 +95,7 @@ def test_keep_named_limits_how_long_a_named_one_stays(tmp_path: Path, clock: Clo
     assert named not in desk.ids
 
 
+@pytest.mark.slow
 def test_a_safety_snapshot_stays_for_keep_unmerged(aging: Desk, clock: Clock) -> None:
     first = save(aging, "first")
     save(aging, "second")
@@ -156,6 +157,7 @@ def test_what_a_job_ran_from_long_ago_can_be_removed_by_name(tmp_path: Path, clo
     assert first not in desk.ids
 
 
+@pytest.mark.slow
 def test_the_tip_of_a_fork_stays_for_keep_unmerged(aging: Desk, clock: Clock) -> None:
     first = save(aging, "first", message="the way back")
     left = save(aging, "work that went another way")
@@ -175,6 +177,7 @@ def other(aging: Desk) -> Desk:
     return Desk(msgspec.structs.replace(aging.context, workspace=workspace, node="other"))
 
 
+@pytest.mark.slow
 def test_work_on_two_nodes_stays_also_when_what_both_came_from_is_gone(
     aging: Desk, other: Desk, clock: Clock
 ) -> None:
@@ -199,6 +202,7 @@ def test_a_workspace_that_came_from_no_snapshot_continues_none(
     assert left in other.ids
 
 
+@pytest.mark.slow
 def test_what_was_thinned_out_does_not_look_like_a_fork(tmp_path: Path, clock: Clock) -> None:
     desk = make_desk(tmp_path, KEEP_ONE.replace("keep_hourly = 0", "keep_hourly = 3"))
     desk.context = msgspec.structs.replace(desk.context, now=clock.now)
@@ -208,6 +212,7 @@ def test_what_was_thinned_out_does_not_look_like_a_fork(tmp_path: Path, clock: C
     assert [one.stays for one in rows] == [["full"], [], [], [], []]
 
 
+@pytest.mark.slow
 def test_restores_and_safety_snapshots_push_no_backup_out(tmp_path: Path) -> None:
     desk = make_desk(tmp_path, KEEP_ONE.replace("keep_last = 1", "keep_last = 4"))
     backups = [save(desk, number) for number in range(4)]
@@ -282,6 +287,7 @@ def test_a_restore_says_what_it_removed(aging: Desk) -> None:
     assert any(f"removed {len(removed)} old snapshot" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_one_backup_with_a_wrong_clock_ages_nothing_away(aging: Desk, clock: Clock) -> None:
     first = save(aging, "first", message="the way back")
     left = save(aging, "work that went another way")
@@ -294,6 +300,7 @@ def test_one_backup_with_a_wrong_clock_ages_nothing_away(aging: Desk, clock: Clo
     assert left in aging.ids
 
 
+@pytest.mark.slow
 def test_marks_that_cannot_be_read_stop_every_removal(aging: Desk, clock: Clock) -> None:
     save(aging, "first")
     (aging.place.directory / "kept").write_text("not a directory")
@@ -302,6 +309,7 @@ def test_marks_that_cannot_be_read_stop_every_removal(aging: Desk, clock: Clock)
     assert "snapshots.not_pruned" in aging.warnings
 
 
+@pytest.mark.slow
 def test_a_mark_of_an_unknown_snapshot_is_harmless(aging: Desk, clock: Clock) -> None:
     keep_dir = aging.place.directory / "kept"
     plain = save(aging, "plain")
@@ -311,6 +319,7 @@ def test_a_mark_of_an_unknown_snapshot_is_harmless(aging: Desk, clock: Clock) ->
     assert plain not in aging.ids
 
 
+@pytest.mark.slow
 def test_a_name_given_when_nothing_changed_is_not_lost(aging: Desk, clock: Clock) -> None:
     automatic = save(aging, "the version", purpose="auto", message="automatic")
     named = aging.backup(message="submitted version")

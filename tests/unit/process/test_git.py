@@ -132,6 +132,7 @@ def guarded(repository: Path, environment: dict[str, str]) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_password_is_on_no_command_line_and_in_no_clone(
     guarded: str, tmp_path: Path, environment: dict[str, str]
 ) -> None:

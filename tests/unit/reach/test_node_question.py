@@ -36,6 +36,7 @@ def test_a_silent_node_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     assert (question.answer, question.reason) == (None, "it took longer than 0.2 s")
 
 
+@pytest.mark.slow
 def test_a_node_that_is_reached_too_late_is_asked_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def test_a_node_that_nobody_reaches_is_given_up_after_several_tries() -> None:
     assert 1 < node.probed <= watch.ENOUGH
 
 
+@pytest.mark.slow
 def test_before_its_first_word_an_agent_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     node = ThisMachine()
     assert heard(node, 0.4, agent=None) == ([b"one", b"two"], None)
@@ -139,6 +140,7 @@ def test_what_runs_on_the_node_does_not_need_slurm() -> None:
     assert heard(node, 1.0, agent=os.getpid(), ask=unreachable) == ([b"one", b"two"], None)
 
 
+@pytest.mark.slow
 def test_a_job_that_stands_still_is_waited_for(dead: int) -> None:
     node = ThisMachine()
     assert heard(node, 0.5, agent=dead, ask=lambda: SUSPENDED) == ([b"one", b"two"], None)

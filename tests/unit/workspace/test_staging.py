@@ -59,6 +59,7 @@ def test_roots_that_hold_something_are_told(workspace: Workspace) -> None:
     assert occupied_roots(workspace.scratch, ["work", "env", "missing"]) == ["work"]
 
 
+@pytest.mark.slow
 def test_what_is_there_goes_aside_whole_and_is_never_merged(workspace: Workspace) -> None:
     _write(workspace.path)
     (workspace.path / "mine").write_text("precious")

@@ -7,6 +7,8 @@ import io
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from scratchflow.agent.delivery.bundle import assemble, pack
 from scratchflow.agent.delivery.source import package_files
 from tests.unit.agent.delivery.this_machine import this_target
@@ -22,6 +24,7 @@ def test_the_package_goes_byte_for_byte() -> None:
     assert [path for path in files if any(word in path for word in unwanted)] == []
 
 
+@pytest.mark.slow
 def test_equal_parts_give_equal_bytes() -> None:
     files = package_files()
     assert pack(files) == pack(dict(reversed(files.items())))

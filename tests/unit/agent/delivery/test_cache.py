@@ -14,6 +14,7 @@ from scratchflow.agent.delivery.cache import BundleCache
 from tests.unit.agent.delivery.this_machine import send_only_the_least, this_target
 
 
+@pytest.mark.slow
 def test_a_bundle_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     send_only_the_least(monkeypatch)
     cache = BundleCache(tmp_path / "bundles")
@@ -25,6 +26,7 @@ def test_a_bundle_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     send_only_the_least(monkeypatch)
     cache = BundleCache(tmp_path)

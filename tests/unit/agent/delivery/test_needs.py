@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from scratchflow.agent.delivery.bundle import collect_parts
 from scratchflow.agent.delivery.markers import normal_name
 from scratchflow.agent.delivery.needs import LEFT_OUT, NEEDS, needs_for
@@ -32,6 +34,7 @@ def imports_of(path: Path) -> set[str]:
     return found - set(sys.stdlib_module_names) - {"scratchflow", "tomllib"}
 
 
+@pytest.mark.slow
 def test_every_import_of_the_package_goes_along_or_stays_for_a_reason() -> None:
     covered = {need.module.partition(".")[0] for need in NEEDS}
     for path in (ROOT / "scratchflow").rglob("*.py"):

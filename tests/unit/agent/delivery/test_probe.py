@@ -55,6 +55,7 @@ def fake_python(path: Path, **description: Any) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_the_real_python_of_this_machine_is_found(tmp_path: Path) -> None:
     environment = bare_environment(tmp_path)
     folder = os.path.dirname(this_python().executable)
@@ -67,6 +68,7 @@ def test_the_real_python_of_this_machine_is_found(tmp_path: Path) -> None:
     assert fitting_pythons(host, far, "aws")
 
 
+@pytest.mark.slow
 def test_a_python_in_the_users_home_is_found(far: ProcessTransport, tmp_path: Path) -> None:
     fake_python(tmp_path / ".local/bin/python3.13")
     assert probe(far).pythons[0].executable == str(tmp_path / ".local/bin/python3.13")
@@ -83,6 +85,7 @@ module() {
 """
 
 
+@pytest.mark.slow
 def test_modules_come_first_and_their_chatter_is_not_heard(
     far: ProcessTransport, tmp_path: Path
 ) -> None:
@@ -94,6 +97,7 @@ def test_modules_come_first_and_their_chatter_is_not_heard(
     assert host.modules_failed == ""
 
 
+@pytest.mark.slow
 def test_a_module_that_fails_is_named_and_the_rest_still_looked_at(
     far: ProcessTransport, tmp_path: Path
 ) -> None:
@@ -104,6 +108,7 @@ def test_a_module_that_fails_is_named_and_the_rest_still_looked_at(
     assert host.pythons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["$(touch canary)", "; touch canary", "`touch canary`", "-x y"])
 def test_a_hostile_module_name_runs_nothing(tmp_path: Path, module: str) -> None:
     far = ProcessTransport(bare_environment(tmp_path), through=["sh", "-c"])

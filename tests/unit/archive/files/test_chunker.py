@@ -56,6 +56,7 @@ def _random(count: int, seed: int = 1) -> bytes:
     return random.Random(seed).randbytes(count)  # noqa: S311 - the same in every run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 1000, 300_000, 8 << 20, (8 << 20) + 1, 21_000_001])
 @pytest.mark.parametrize("cutter", [None, cut_blocks])
 def test_chunks_make_up_the_content(size: int, cutter: chunker.Cutter | None) -> None:
@@ -66,11 +67,13 @@ def test_chunks_make_up_the_content(size: int, cutter: chunker.Cutter | None) ->
     assert all(len(chunk) >= MIN_CHUNK_BYTES for chunk in chunks[:-1])
 
 
+@pytest.mark.slow
 def test_content_is_cut_the_same_in_windows_as_in_one() -> None:
     content = _random(40_000_000) + bytes(5_000_000) + _random(9_000_000, seed=2)
     assert [len(one) for one in _cut(content)] == cutter_at_content()(memoryview(content))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 5_000_000, 16 << 20])
 def test_an_insertion_changes_only_the_chunks_around_it(start: int) -> None:
     content = _random(30_000_000)
@@ -115,6 +118,7 @@ def test_what_passes_by_is_cut_as_if_it_were_read(
     assert passing.digests == b"".join(one.digests for one in windows)
 
 
+@pytest.mark.slow
 def test_pieces_that_end_anywhere_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("MIN_CHUNK_BYTES", 256), ("CHUNK_BYTES", 256), ("MAX_CHUNK_BYTES", 1024)):
         monkeypatch.setattr(chunker, name, size)

@@ -33,6 +33,7 @@ CONTENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 2, 3, 12])
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_a_frame_comes_back_from_lz4_and_from_us(content: bytes, level: int) -> None:

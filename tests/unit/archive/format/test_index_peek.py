@@ -24,6 +24,7 @@ def saved(desk: Desk) -> Path:
     return desk.place.archive(desk.backup().snapshot or "")
 
 
+@pytest.mark.slow
 def test_every_path_is_found_with_the_values_of_the_whole_index(desk: Desk) -> None:
     make_odd_tree(desk.work / "odd")
     for number in range(700):  # their names fill several blocks

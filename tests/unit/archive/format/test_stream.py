@@ -10,6 +10,7 @@ from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.malformed import Malformed
 
 
+@pytest.mark.slow
 @given(
     pieces=st.lists(st.binary(max_size=20), max_size=10),
     amounts=st.lists(st.integers(0, 30), max_size=10),

@@ -35,11 +35,13 @@ def _damage(bench: Bench, path: bytes, offset: int = 0) -> None:
     bench.path("A").write_bytes(content)
 
 
+@pytest.mark.slow
 def test_a_sound_history_has_no_problems(bench: Bench, incremental: Index) -> None:
     assert verify_borrowed(incremental, bench.path) == []
     assert verify_borrowed(incremental, bench.path, Proven(bench.path, ["A"])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "offset"), [(b"work/small", 0), (b"work/needed", 5_000_000)])
 def test_one_changed_byte_of_what_is_needed_is_found(
     bench: Bench, incremental: Index, path: bytes, offset: int
@@ -48,6 +50,7 @@ def test_one_changed_byte_of_what_is_needed_is_found(
     assert len(verify_borrowed(incremental, bench.path)) == 1
 
 
+@pytest.mark.slow
 def test_damage_that_no_file_of_the_snapshot_needs_is_none(
     bench: Bench, incremental: Index
 ) -> None:
@@ -57,6 +60,7 @@ def test_damage_that_no_file_of_the_snapshot_needs_is_none(
     assert verify_borrowed(incremental, bench.path) == []
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_gone_is_a_problem_also_when_it_was_verified_before(
     bench: Bench, incremental: Index
 ) -> None:
@@ -65,6 +69,7 @@ def test_an_archive_that_is_gone_is_a_problem_also_when_it_was_verified_before(
     assert len(verify_borrowed(incremental, bench.path, Proven(bench.path, ["A"]))) == 1
 
 
+@pytest.mark.slow
 def test_another_archive_in_its_place_is_read_though_its_name_was_verified(
     bench: Bench, incremental: Index
 ) -> None:

@@ -75,6 +75,7 @@ def history(bench: Bench) -> History:
     return History(bench)
 
 
+@pytest.mark.slow
 def test_what_archives_list_is_seen_when_they_were_read(history: History) -> None:
     every = {b"large", b"small", b"kept", b"sparse"}
     assert history.unseen(history.second, history.proven()) == every
@@ -83,6 +84,7 @@ def test_what_archives_list_is_seen_when_they_were_read(history: History) -> Non
         assert history.unseen(index, history.proven("A", "B")) == set()
 
 
+@pytest.mark.slow
 def test_what_is_left_of_an_archive_is_seen_when_it_was_read(history: History) -> None:
     assert not is_left("A", history.bench.path)
     history.rewrite(history.live())
@@ -92,6 +94,7 @@ def test_what_is_left_of_an_archive_is_seen_when_it_was_read(history: History) -
         assert verify_borrowed(index, history.bench.path, history.proven("A", "B")) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_believed_of_what_is_not_left(history: History) -> None:
     live = history.live()
     history.rewrite([one for one in live if one[1] - one[0] > 6000 or one == live[-1]])
@@ -102,6 +105,7 @@ def test_nothing_is_believed_of_what_is_not_left(history: History) -> None:
     assert verify_borrowed(history.second, history.bench.path, proven)
 
 
+@pytest.mark.slow
 def test_a_frame_that_was_rewritten_wrongly_is_not_believed(history: History) -> None:
     """Its checksum is right, and so is the SHA-256 of the file; only the contents tell."""
     start, end = history.live()[-1]
@@ -112,6 +116,7 @@ def test_a_frame_that_was_rewritten_wrongly_is_not_believed(history: History) ->
     assert verify_borrowed(history.second, history.bench.path, proven)
 
 
+@pytest.mark.slow
 def test_what_was_read_for_other_frames_or_another_seed_does_not_count(history: History) -> None:
     for rewritten in (False, True):
         if rewritten:
@@ -127,6 +132,7 @@ def test_what_was_read_for_other_frames_or_another_seed_does_not_count(history: 
         history.third.seed -= 1
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_gone_or_none_is_not_one_of_which_a_part_is_left(
     history: History,
 ) -> None:

@@ -86,6 +86,7 @@ def test_frames_that_do_not_fit_are_decompressed_again(
     assert not decompressed  # block by block, for each span alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("kept_bytes", [0, 4 << 20, 64 << 20])
 def test_a_file_is_written_from_frames_that_are_read_once_however_few_fit_into_memory(

@@ -154,6 +154,7 @@ def test_bytes_that_the_disk_does_not_give_are_damage(
     assert "Input/output error" in verify.verify_archive(path)[0]
 
 
+@pytest.mark.slow
 def test_every_byte_is_read_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     (bench.work / "large").write_bytes(os.urandom(5 * FRAME_BYTES))
     bench.backup("A")

@@ -136,6 +136,7 @@ def test_symlinked_directory_in_the_workspace_is_not_written_through(bench: Benc
     assert tree_state(bench.scratch) == tree_state(bench.restore(first))
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_a_second_run_completes(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

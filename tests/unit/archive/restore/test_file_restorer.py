@@ -51,6 +51,7 @@ def only_in_helpers(
     monkeypatch.setattr(Placer, method, troubled)
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_lot_that_a_helper_could_not_do_is_done_by_the_one_who_asked(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_rest_of_a_lot_that_a_helper_could_not_do_is_done_by_the_one_who_ask
     assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
 
 
+@pytest.mark.slow
 def test_small_files_are_all_there_when_it_says_usable(bench: Bench) -> None:
     index = many_frames(bench)
     target = bench.home / "watched"

@@ -33,6 +33,7 @@ def _contents(state: dict[bytes, tuple[object, ...]]) -> dict[bytes, tuple[objec
     }
 
 
+@pytest.mark.slow
 def test_a_restore_without_hard_links(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     further = _three_names(bench)
     index = bench.backup("A")
@@ -43,6 +44,7 @@ def test_a_restore_without_hard_links(bench: Bench, monkeypatch: pytest.MonkeyPa
     assert warned == set(further)
 
 
+@pytest.mark.slow
 def test_a_difference_without_hard_links(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     further = _three_names(bench)
     first = bench.backup("A")

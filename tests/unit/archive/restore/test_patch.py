@@ -218,6 +218,7 @@ def test_a_file_that_cannot_be_written_leaves_the_older_one(
     assert tree_state(bench.work) == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("seed", range(4))
 def test_random_changes_come_back_to_the_byte(bench: Bench, seed: int) -> None:

@@ -35,6 +35,7 @@ def paths(directory: Path, rules: BringRules, name: str = "work") -> list[bytes]
     return sorted(tree.path(entry) for entry in range(len(tree)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["work", "deep/er/work"])
 def test_it_comes_out_of_its_archive_as_it_was(project: Path, tmp_path: Path, name: str) -> None:
     make_odd_tree(project, big_bytes=9 << 20)

@@ -85,6 +85,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_helpers_do_not_outlive_the_one_who_asked(bench: Bench) -> None:
     bushy(bench)
     helpers = helpers_of_a_killed_asker(SLOW, bench.scratch)

@@ -95,6 +95,7 @@ _PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(lines=_PATTERNS, parts=st.lists(_PARTS, min_size=1, max_size=3), is_directory=st.booleans())
 def test_cheap_patterns_mean_what_git_means(
     lines: list[str], parts: list[str], *, is_directory: bool

@@ -7,6 +7,8 @@ import resource
 import socket
 import subprocess
 
+import pytest
+
 from scratchflow.archive.scan.scan import ScannedTree
 from tests.unit.archive.conftest import Bench, fill
 
@@ -47,6 +49,7 @@ def test_sockets_and_fifos_are_skipped_with_a_warning(bench: Bench) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_deep_bushy_tree_needs_few_descriptors(bench: Bench) -> None:
     descriptor = os.open(bench.work, os.O_RDONLY)
     for _ in range(300):

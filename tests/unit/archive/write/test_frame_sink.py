@@ -51,6 +51,7 @@ def test_what_goes_in_comes_out_in_order(tmp_path: Path, threads: int) -> None:
     assert all(0 < end - start <= FRAME_BYTES for start, end in pairwise(ends))
 
 
+@pytest.mark.slow
 def test_only_so_much_is_made_as_small_as_possible(tmp_path: Path) -> None:
     program = Path(sys.executable).resolve().read_bytes()[:FRAME_BYTES]
     with (tmp_path / "archive.lz4").open("wb", buffering=0) as out:

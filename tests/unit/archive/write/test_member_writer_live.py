@@ -41,6 +41,7 @@ def _large(path: Path) -> None:
     path.write_bytes(os.urandom(1 << 16) * (10 * FRAME_BYTES >> 16))
 
 
+@pytest.mark.slow
 def test_shrinking_file_is_filled_up_and_flagged(bench: Bench) -> None:
     path = bench.work / "shrinks"
     _large(path)
@@ -60,6 +61,7 @@ def test_shrinking_file_is_filled_up_and_flagged(bench: Bench) -> None:
     assert bench.plan(index).changed_files == 1
 
 
+@pytest.mark.slow
 def test_growing_file_is_stored_as_long_as_it_was(bench: Bench) -> None:
     path = bench.work / "grows"
     _large(path)
@@ -123,6 +125,7 @@ def test_directory_swapped_for_a_symlink_is_not_followed(bench: Bench) -> None:
     assert {code for code, _, _ in bench.warnings} == {"files.unreadable"}
 
 
+@pytest.mark.slow
 def test_busy_writer_never_ends_a_backup(bench: Bench) -> None:
     """A thread creates, shrinks, grows, renames and deletes while backups run."""
     steady = {f"steady{number}": os.urandom(20_000) for number in range(50)}

@@ -88,6 +88,7 @@ class _Left:
         shutil.rmtree(restored)
 
 
+@pytest.mark.slow
 def test_everything_that_is_needed_can_be_read_and_little_else_takes_room(bench: Bench) -> None:
     left = _Left(bench)
     before = bench.path("A").stat().st_size
@@ -104,6 +105,7 @@ def test_everything_that_is_needed_can_be_read_and_little_else_takes_room(bench:
     left.check()
 
 
+@pytest.mark.slow
 def test_a_later_backup_and_an_export_read_from_it(bench: Bench) -> None:
     left = _Left(bench)
     left.rewrite()
@@ -161,6 +163,7 @@ def _other_frames(index: Index) -> ArchiveFrames:
     return ArchiveFrames("A", array("Q", [frames.raw_ends[0] - 1, *frames.raw_ends[1:]]))
 
 
+@pytest.mark.slow
 def test_a_list_that_does_not_fit_the_index_is_refused(bench: Bench) -> None:
     left = _Left(bench)
     left.rewrite()

@@ -49,6 +49,7 @@ def test_empty_workspace(bench: Bench) -> None:
     assert verify.verify_archive(bench.path("A")) == []
 
 
+@pytest.mark.slow
 def test_large_file_spans_frames_and_comes_back(bench: Bench) -> None:
     (bench.work / "before").write_bytes(b"b" * 1000)
     (bench.work / "large").write_bytes(os.urandom(1 << 16) * 128 + b"end")

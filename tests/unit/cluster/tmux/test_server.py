@@ -139,6 +139,7 @@ def test_settings_of_the_user_do_not_end_the_session(tmux: Tmux, tmp_path: Path)
         assert (pane.dead, pane.window) == (False, "node")
 
 
+@pytest.mark.slow
 def test_a_session_can_be_started_while_the_last_server_still_ends(tmux: Tmux) -> None:
     for _ in range(20):
         tmux.start("aws", "s", SLEEP)
@@ -281,6 +282,7 @@ def test_at_once_also_when_something_that_it_left_has_the_terminal(tmux: Tmux, s
     assert "has ended with exit code 4" in shown_at_the_end(socket, window)
 
 
+@pytest.mark.slow
 def test_tmux_learns_every_exit_code(tmux: Tmux, socket: str) -> None:
     """Several, and not too short ones: tmux 3.3 misses about half of such ends if it is let."""
     tmux.start("aws", "s", SLEEP)

@@ -32,6 +32,7 @@ def run(
     return subprocess.run(argv, env=environment, input=stdin, capture_output=True, check=False)
 
 
+@pytest.mark.slow
 def test_directory_words_input_and_code_are_the_commands_own(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_a_signal_is_the_commands_own(environment: dict[str, str]) -> None:
     assert run(environment, "--", "sh", "-c", "kill -9 $$").returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_missing_directory_is_an_error(environment: dict[str, str]) -> None:
     done = run(environment, "--cwd", "none", "--", "true")
     assert done.returncode == 30
@@ -60,6 +62,7 @@ def test_json_is_refused_before_anything_runs(environment: dict[str, str]) -> No
     assert b"ran" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "next_step"),
     [

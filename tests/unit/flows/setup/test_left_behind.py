@@ -173,6 +173,7 @@ def test_without_a_cluster_nothing_of_one_is_named(tmp_path: Path) -> None:
     assert [one.what for one in left(settings, None) if "snapshot" in one.what] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "file"),
     [

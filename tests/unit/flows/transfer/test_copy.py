@@ -40,6 +40,7 @@ from tests.unit.conftest import Desk
 from tests.unit.flows.transfer.conftest import Two, rot
 
 
+@pytest.mark.slow
 def test_all_of_them_arrive_and_nothing_is_sent_twice(two: Two) -> None:
     done = two.copy()
     assert done.copied == two.here.ids == two.there.ids
@@ -55,6 +56,7 @@ def test_all_of_them_arrive_and_nothing_is_sent_twice(two: Two) -> None:
     assert list(copied(again)) == ["profile `there` has all of them already"]
 
 
+@pytest.mark.slow
 def test_one_brings_the_chain_that_it_needs_and_no_more(two: Two) -> None:
     done = two.copy("latest")
     full, between, last = two.here.ids
@@ -68,6 +70,7 @@ def test_one_brings_the_chain_that_it_needs_and_no_more(two: Two) -> None:
     assert rest.sent_bytes == 0  # all archives were there: only manifests moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removed", [[], [1], [0, 1]])
 def test_an_older_snapshot_there_is_no_fork_though_those_between_were_not_copied(
     two: Two, removed: list[int]
@@ -93,6 +96,7 @@ def test_an_older_snapshot_there_is_no_fork_though_those_between_were_not_copied
     assert [row.id for row in rows if row.fork or "fork" in row.stays] == []
 
 
+@pytest.mark.slow
 def test_a_workspace_there_goes_on_with_a_later_snapshot_without_those_between(two: Two) -> None:
     first, newest = two.here.ids[0], two.here.ids[-1]
     two.copy(first)
@@ -251,6 +255,7 @@ def test_one_that_lacks_an_archive_is_named_and_the_others_go(two: Two) -> None:
         two.copy(lost)
 
 
+@pytest.mark.slow
 def test_an_archive_of_that_name_that_is_another_one_is_left_alone(two: Two) -> None:
     """What is left of an archive whose snapshot is gone differs from store to store: then all comes in one."""
     two.copy()
@@ -289,6 +294,7 @@ def test_one_of_which_the_other_store_holds_a_part_is_named_and_nothing_is_overw
     assert any("has another archive under the name of snapshot" in line for line in copied(done))
 
 
+@pytest.mark.slow
 def test_what_is_known_to_be_damaged_there_is_sent_again_and_mends_all_that_need_it(
     two: Two,
 ) -> None:
@@ -310,6 +316,7 @@ def test_what_is_known_to_be_damaged_there_is_sent_again_and_mends_all_that_need
     assert two.copy().copied == []
 
 
+@pytest.mark.slow
 def test_one_that_is_sent_again_mends_the_others_that_need_the_same_archive(two: Two) -> None:
     two.copy()
     rot(two.there.place.archive(two.there.ids[0]))
@@ -319,6 +326,7 @@ def test_one_that_is_sent_again_mends_the_others_that_need_the_same_archive(two:
     assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == set()
 
 
+@pytest.mark.slow
 def test_another_archive_that_is_damaged_there_stays_known_as_such(two: Two) -> None:
     two.here.write("work/only here", os.urandom(700_000))
     last = two.here.backup().snapshot or ""
@@ -332,6 +340,7 @@ def test_another_archive_that_is_damaged_there_stays_known_as_such(two: Two) -> 
     assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {last}
 
 
+@pytest.mark.slow
 def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(two: Two) -> None:
     two.here.write("work/only here", os.urandom(700_000))
     last = two.here.backup().snapshot or ""
@@ -346,6 +355,7 @@ def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(two: 
     assert last in known_damaged(two.there.place, read_catalogue(two.there.place).snapshots)
 
 
+@pytest.mark.slow
 def test_archives_that_nobody_read_again_are_not_said_to_be_compared(two: Two) -> None:
     two.copy()
     rot(two.there.place.archive(two.there.ids[0]))  # nobody knows
@@ -362,6 +372,7 @@ def test_archives_that_nobody_read_again_are_not_said_to_be_compared(two: Two) -
     two.require_same(two.here.ids[-1])
 
 
+@pytest.mark.slow
 def test_one_that_turns_out_to_be_damaged_is_named_and_the_others_go_over(two: Two) -> None:
     two.here.write("work/only here", os.urandom(700_000))
     damaged = two.here.backup().snapshot or ""
@@ -413,6 +424,7 @@ def test_hints_about_the_other_store_are_typed_for_the_other_profile(
     assert "`scratchflow -p there config set store PATH`" in caught.value.shown_hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone_here", [True, False])
 @pytest.mark.parametrize("gone_there", [True, False])
 def test_a_damaged_archive_is_sent_again_whichever_store_has_its_manifest(
@@ -445,6 +457,7 @@ def test_a_damaged_one_that_cannot_be_had_as_it_was_is_named(two: Two) -> None:
     assert any("or a damaged one" in line for line in copied(done))
 
 
+@pytest.mark.slow
 def test_what_goes_to_and_fro_is_only_what_changed_whatever_was_saved_between(two: Two) -> None:
     """As `hop --to` does: the newest goes over, the work goes on there, and comes back."""
     source, target, names = two.here, two.there, ("here", "there")
@@ -468,6 +481,7 @@ def test_what_goes_to_and_fro_is_only_what_changed_whatever_was_saved_between(tw
         source, target, names = target, source, (names[1], names[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone_at", ["here", "there"])
 def test_an_archive_that_has_its_manifest_in_one_store_only_is_the_same_in_both(
     two: Two, gone_at: str
@@ -505,6 +519,7 @@ def give_up(desk: Desk, snapshot: str) -> None:
     assert archive.stat().st_size < before / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given_up_at", [["here"], ["there"], ["here", "there"]])
 def test_what_is_left_of_an_archive_serves_as_the_whole_one_does(
     two: Two, given_up_at: list[str]
@@ -525,6 +540,7 @@ def test_what_is_left_of_an_archive_serves_as_the_whole_one_does(
     assert manifests[0] == manifests[1]
 
 
+@pytest.mark.slow
 def test_one_that_needs_more_than_is_left_there_comes_as_one_full_archive(two: Two) -> None:
     large, besides, without = shrunk(two, needs_between=False)
     two.copy(large, without)
@@ -548,6 +564,7 @@ def test_one_that_needs_more_than_is_left_there_comes_as_one_full_archive(two: T
     )
 
 
+@pytest.mark.slow
 def test_a_full_backup_makes_two_stores_alike_again_that_had_become_different(two: Two) -> None:
     first = two.here.ids[0]
     two.copy("latest")
@@ -570,6 +587,7 @@ def test_a_full_backup_makes_two_stores_alike_again_that_had_become_different(tw
         assert two.copy("latest").sent_bytes < 100_000
 
 
+@pytest.mark.slow
 def test_one_that_needs_more_than_is_left_there_is_named_when_its_own_name_is_taken(
     two: Two,
 ) -> None:
@@ -587,6 +605,7 @@ def test_one_that_needs_more_than_is_left_there_is_named_when_its_own_name_is_ta
     two.require_same(newest)
 
 
+@pytest.mark.slow
 def test_one_that_needs_what_another_damaged_one_needs_is_compared_first(two: Two) -> None:
     two.copy()
     first = two.there.ids[0]
@@ -620,6 +639,7 @@ def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
     assert third not in two.there.ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["half", "empty", "flipped"])
 @pytest.mark.parametrize("every", [True, False])
 def test_a_damaged_manifest_there_is_put_right(two: Two, state: str, *, every: bool) -> None:
@@ -676,6 +696,7 @@ def test_what_is_no_damaged_manifest_stays_there_and_is_named(two: Two, state: s
         adopt_whole(two.there.context, two.there.notify, offered, doing="a test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["directory", "link", "FIFO"])
 def test_what_is_no_archive_there_is_named_and_the_others_go(two: Two, kind: str) -> None:
     first, second, third = two.here.ids
@@ -751,6 +772,7 @@ def test_another_run_that_copies_the_same_is_left_alone(two: Two) -> None:
         two.copy()
 
 
+@pytest.mark.slow
 def test_a_store_that_fills_up_says_so_and_can_go_on(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def _check(desk: Desk, *names: str) -> None:
     assert verify_snapshots(desk.context, desk.notify, list(names)).bad
 
 
+@pytest.mark.slow
 def test_a_dry_run_leaves_out_what_is_known_to_be_damaged_as_the_copy_does(two: Two) -> None:
     damaged = _with_its_own_file(two.here)
     whole = two.here.backup().snapshot or ""
@@ -54,6 +55,7 @@ def test_a_dry_run_leaves_out_what_is_known_to_be_damaged_as_the_copy_does(two: 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_known", [True, False])
 def test_those_that_are_damaged_are_named_also_when_the_other_store_gets_full(
     two: Two, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
@@ -112,6 +114,7 @@ def test_a_dry_run_knows_what_is_damaged_itself_though_what_it_needs_is_damaged_
     assert list(copied(said))[1:] == ["profile `there` has all others already"]
 
 
+@pytest.mark.slow
 def test_one_that_is_damaged_in_both_stores_is_not_said_to_be_whole_again(two: Two) -> None:
     damaged = _with_its_own_file(two.here)
     two.copy()

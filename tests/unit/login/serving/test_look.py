@@ -40,6 +40,7 @@ RECORD = ServerRecord(
 JOB = RunningAllocation(job_id=7, name="n", state="running", nodes=("node-1",))
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_is_told_as_that(here: Here) -> None:
     start_server(here.host, StartServer(words=PAGES, name="a"))
     record = read_server(here.home, "test", "a")

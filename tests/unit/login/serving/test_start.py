@@ -30,6 +30,7 @@ from tests.unit.login.serving.conftest import Here
 PAGES = (sys.executable, "pages.py", "{socket}")
 
 
+@pytest.mark.slow
 def test_it_answers_when_it_is_told_and_a_second_start_finds_it(here: Here) -> None:
     started = start_server(here.host, StartServer(words=PAGES, name="pages"))
     assert started.changed
@@ -40,6 +41,7 @@ def test_it_answers_when_it_is_told_and_a_second_start_finds_it(here: Here) -> N
     assert again.server == started.server
 
 
+@pytest.mark.slow
 def test_other_words_get_another_name_and_no_name_twice(here: Here) -> None:
     first = start_server(here.host, StartServer(words=PAGES))
     second = start_server(here.host, StartServer(words=(*PAGES, "other")))
@@ -49,12 +51,14 @@ def test_other_words_get_another_name_and_no_name_twice(here: Here) -> None:
         start_server(here.host, StartServer(words=PAGES, name=second.server.name))
 
 
+@pytest.mark.slow
 def test_a_port_is_told_as_what_it_is(here: Here) -> None:
     started = start_server(here.host, StartServer(words=(sys.executable, "pages.py", "{port}")))
     assert started.server.port > 0
     assert here.warnings == ["serve.shared_port"]
 
 
+@pytest.mark.slow
 def test_one_that_listens_and_gives_no_answer_is_told(here: Here) -> None:
     code = (
         "import socket,sys,time;s=socket.socket(1);s.bind(sys.argv[1]);s.listen();time.sleep(1000)"
@@ -85,6 +89,7 @@ def test_a_dry_run_starts_nothing(here: Here) -> None:
     assert read_servers(here.home, "test") == []
 
 
+@pytest.mark.slow
 def test_of_two_that_start_at_once_the_later_one_is_told(here: Here) -> None:
     begun = ServerRecord(name="a", kind="command", words=PAGES, start="x", since=time.time())
     assert claim_server(here.home, "test", begun)
@@ -103,6 +108,7 @@ def test_jupyter_keeps_its_token_and_others_have_none() -> None:
     assert module._token(StartServer(words=PAGES), None) == ""
 
 
+@pytest.mark.slow
 def test_the_record_of_one_that_answers_says_where(here: Here) -> None:
     started = start_server(here.host, StartServer(words=PAGES, name="pages"))
     record = read_server(here.home, "test", "pages")

@@ -17,6 +17,7 @@ from tests.unit.login.serving.conftest import Here
 PAGES = (sys.executable, "pages.py", "{socket}")
 
 
+@pytest.mark.slow
 def test_one_ends_by_its_name_and_the_other_goes_on(here: Here) -> None:
     one, other = (
         start_server(here.host, StartServer(words=PAGES, name=name)).server for name in "ab"
@@ -32,6 +33,7 @@ def test_one_ends_by_its_name_and_the_other_goes_on(here: Here) -> None:
     assert servers_on(here.host) == []
 
 
+@pytest.mark.slow
 def test_a_name_that_nothing_has_ends_nothing(here: Here) -> None:
     server = start_server(here.host, StartServer(words=PAGES, name="a")).server
     with pytest.raises(ServerMissing):

@@ -49,6 +49,7 @@ def slurm_login(desk: Desk) -> LoginHost:
     return LoginHost(settings, environment, lambda _: None)
 
 
+@pytest.mark.slow
 def test_each_node_has_its_own_and_a_silent_one_is_unknown(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +123,7 @@ def test_little_room_is_a_share_and_an_amount(scratch: DiskUse | None, is_wrong:
     assert bool(usage.warning) == is_wrong
 
 
+@pytest.mark.slow
 def test_without_a_scheduler_it_is_this_machine(desk: Desk) -> None:
     environment = {"HOME": str(desk.scratch.parent), "PATH": "", "USER": "u"}
     login = LoginHost(desk.context.settings, environment, lambda _: None)

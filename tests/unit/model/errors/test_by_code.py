@@ -40,6 +40,7 @@ def test_every_code_is_documented(error: type[ScratchflowError]) -> None:
     assert f'"{error.code}"' in (ROOT / "schema/errors.json").read_text()
 
 
+@pytest.mark.slow
 @ERRORS
 def test_every_error_says_what_happened_and_what_to_do(error: type[ScratchflowError]) -> None:
     assert error.message

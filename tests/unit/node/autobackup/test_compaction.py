@@ -64,6 +64,7 @@ def start(desk: Desk) -> tuple[Compaction, list[str]]:
     return Compaction(desk.context, desk.place, lines.append), lines
 
 
+@pytest.mark.slow
 def test_rounds_follow_each_other_until_nothing_is_left_to_do(
     wasteful: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +86,7 @@ def test_rounds_follow_each_other_until_nothing_is_left_to_do(
     assert wasteful.content(target / "work") == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wait_s", "left_s"), [(LEAST_WAIT_S - 1, LONG_S), (LONG_S, LAST_MINUTES_S - 1), (0, None)]
 )
@@ -99,6 +101,7 @@ def test_nothing_is_begun_shortly_before_a_backup_or_the_end_of_the_job(
     one.stop()
 
 
+@pytest.mark.slow
 def test_a_round_that_is_ended_while_it_holds_the_lock_leaves_it_to_the_next_backup(
     wasteful: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +120,7 @@ def test_a_round_that_is_ended_while_it_holds_the_lock_leaves_it_to_the_next_bac
     assert verify_snapshots(wasteful.context, wasteful.notify, []).bad == []
 
 
+@pytest.mark.slow
 def test_somebody_who_holds_the_lock_is_not_waited_for(wasteful: Desk) -> None:
     one, _ = start(wasteful)
     with make_lock(wasteful.place).acquired():

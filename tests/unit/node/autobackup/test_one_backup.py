@@ -161,6 +161,7 @@ def test_a_further_node_saves_what_only_it_has_as_a_fork(desk: Desk) -> None:
     assert (again.kind, again.snapshot, again.unsaved) == ("unchanged", fork.snapshot, 1)
 
 
+@pytest.mark.slow
 def test_a_further_node_with_nothing_of_its_own_does_not_wait_for_the_stores_lock(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ signal.pause()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("store", "code"), [("other", 7), ("own", None)])
 def test_one_that_saves_to_another_store_is_ended_and_no_other(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, store: str, code: int | None

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import scratchflow
 
 _LOADS_LOSES_AND_IMPORTS = """
@@ -23,6 +25,7 @@ assert all(our_files().values())
 """
 
 
+@pytest.mark.slow
 def test_everything_that_a_backup_may_need_is_loaded(tmp_path: Path) -> None:
     package = Path(scratchflow.__file__).parent
     copy = tmp_path / "agent/scratchflow"

@@ -19,6 +19,7 @@ from tests.unit.conftest import Desk
 from tests.unit.node.bring.conftest import ID, bring, left_behind, packed, receiving
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_sent_becomes_the_first_snapshot(empty: Desk, project: Path) -> None:
     ready = ready_to_receive(empty.context, empty.notify, Create())
     assert (ready.workspace, ready.path) == ("work", str(empty.work))

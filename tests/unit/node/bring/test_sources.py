@@ -22,6 +22,7 @@ from tests.unit.conftest import Desk
 from tests.unit.node.bring.conftest import ID, bring, left_behind, packed, receiving
 
 
+@pytest.mark.slow
 def test_a_directory_becomes_workspace_and_first_snapshot(empty: Desk, project: Path) -> None:
     created = bring(empty, directory=str(project))
     assert tree_digest(empty.work) == tree_digest(project)
@@ -60,6 +61,7 @@ def test_a_workspace_with_snapshots_is_to_be_restored(desk: Desk, project: Path)
         ready_to_receive(desk.context, desk.notify, Create(env="venv"))
 
 
+@pytest.mark.slow
 def test_an_empty_workspace_that_was_saved_before_is_filled_too(
     empty: Desk, project: Path, repository: Path
 ) -> None:
@@ -78,6 +80,7 @@ def test_an_empty_workspace_that_was_saved_before_is_filled_too(
         bring(empty, url=f"file://{repository}")
 
 
+@pytest.mark.slow
 def test_an_empty_workspace_is_filled(empty: Desk, project: Path) -> None:
     empty.work.mkdir(parents=True)
     bring(empty, directory=str(project))

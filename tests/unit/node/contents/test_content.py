@@ -52,6 +52,7 @@ def test_every_file_of_an_odd_tree_comes_byte_for_byte(desk: Desk) -> None:
         assert (sent, done.size) == (content, len(content)), path
 
 
+@pytest.mark.slow
 def test_a_large_file_that_changed_in_places_comes_from_several_archives(desk: Desk) -> None:
     content = bytearray(random.Random(3).randbytes(20 << 20))  # noqa: S311 - data
     desk.write("work/large", bytes(content))

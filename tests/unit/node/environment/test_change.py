@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_functions_and_values_with_newlines_and_equal_signs_are_read_whole() -> 
     }
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_NAMES, _VALUES), st.lists(_NAMES, unique=True))
 def test_what_is_kept_in_a_file_comes_back_as_it_was(
     values: dict[str, str], removed: list[str]

@@ -48,6 +48,7 @@ def test_sigterm_ends_the_command_and_is_noted(tmp_path: Path) -> None:
     assert (code, signals.ends) == (143, True)
 
 
+@pytest.mark.slow
 def test_sigusr1_saves_and_lets_the_command_go_on(tmp_path: Path) -> None:
     script = "kill -USR1 $PPID; sleep 0.5; exit 4"
     code, saved, signals = run(tmp_path, script)
@@ -62,6 +63,7 @@ def test_the_command_gets_the_signal_that_it_asked_for_and_may_end_by_itself(
     assert (code, saved, signals.warned, signals.ends) == (6, 1, True, False)
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_heed_its_signal_is_ended_when_it_has_to_be(tmp_path: Path) -> None:
     script = "trap '' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
     code, _, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, UNKNOWN, 0.3))
@@ -119,6 +121,7 @@ def test_the_word_about_the_time_limit_ends_nothing_before_the_command_runs() ->
     assert signals.saves
 
 
+@pytest.mark.slow
 def test_a_command_gets_its_signal_in_time_though_slurms_word_was_never_heard(
     tmp_path: Path,
 ) -> None:
@@ -131,6 +134,7 @@ def test_a_command_gets_its_signal_in_time_though_slurms_word_was_never_heard(
     assert time.time() < end_s
 
 
+@pytest.mark.slow
 def test_a_word_that_came_while_the_copy_was_made_does_not_end_the_command_as_it_begins(
     tmp_path: Path,
 ) -> None:

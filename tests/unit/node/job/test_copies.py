@@ -40,6 +40,7 @@ def test_its_name_tells_the_task_and_that_of_a_removed_one_does_not() -> None:
     assert not any(map(is_removed_copy, (NAME, ".removed-notes")))
 
 
+@pytest.mark.slow
 def test_a_copy_that_another_job_saves_is_waited_for(left: Path) -> None:
     with ThreadPoolExecutor(1) as others:
         with in_use(left) as is_saved_now:

@@ -412,6 +412,7 @@ def test_a_job_goes_on_in_another_run_with_its_outputs_in_place_as_often_as_aske
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/n").read_text() == "xxx"
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_also_when_slurms_word_came_before_it_listened(
     desk: Desk, scontrol: Path
 ) -> None:

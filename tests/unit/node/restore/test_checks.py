@@ -48,6 +48,7 @@ def contents(desk: Desk) -> set[bytes]:
     return {one for path, one in found.items() if not path.startswith(".scratchflow")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directory", DIRECTORIES)
 @pytest.mark.parametrize("form", ["whole", "path"])
 def test_a_directory_that_may_not_be_read_is_named_and_nothing_changes(
@@ -80,6 +81,7 @@ def test_a_part_is_written_into_a_directory_whose_parent_is_read_only(desk: Desk
     assert (desk.work / "d/x").read_text() == "first"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o000, 0o555])
 def test_no_root_is_swapped_in_when_another_one_cannot_be(
     desk: Desk, tmp_path: Path, mode: int

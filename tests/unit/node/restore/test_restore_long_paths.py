@@ -31,6 +31,7 @@ def write_deep(desk: Desk, content: str, name: str = "file") -> None:
     os.close(directory)
 
 
+@pytest.mark.slow
 def test_they_come_back_after_they_were_removed_or_changed(desk: Desk) -> None:
     write_deep(desk, "first")
     first = str(desk.backup().snapshot)

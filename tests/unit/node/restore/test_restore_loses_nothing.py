@@ -315,6 +315,7 @@ def test_elsewhere_is_whole_or_not_there(desk: Desk, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_foreign_archive_cannot_bring_our_own_notes(desk: Desk, tmp_path: Path) -> None:
     top = tmp_path / "top"
     (top / "work").mkdir(parents=True)

@@ -87,6 +87,7 @@ def test_one_that_ends_before_it_answers_is_told_with_its_last_words(node: Node)
     assert node.heard == []
 
 
+@pytest.mark.slow
 def test_one_that_never_listens_is_told_and_ended(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_one_that_never_listens_is_told_and_ended(
     assert not is_alive(int((node.desk.work / "pid").read_text()))
 
 
+@pytest.mark.slow
 def test_one_that_listens_and_never_answers_is_told_apart(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +136,7 @@ def test_it_notes_itself_where_it_listens(node: Node) -> None:
     )
 
 
+@pytest.mark.slow
 def test_one_that_was_moved_here_and_never_noted_ends(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +165,7 @@ def test_what_it_prints_is_for_its_user_alone(node: Node) -> None:
     assert log.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_one_that_heeds_no_signal_is_killed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_END_S", 0.3)
     script = "trap '' TERM; echo $$ > pid; $0 pages.py $1"

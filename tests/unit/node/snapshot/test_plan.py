@@ -61,6 +61,7 @@ def _mostly_dead(desk: Desk) -> str:
     return dead
 
 
+@pytest.mark.slow
 def test_everything_is_stored_anew_when_most_of_what_is_kept_is_not_needed(desk: Desk) -> None:
     _mostly_dead(desk)
     desk.write("work/small", b"small")
@@ -68,6 +69,7 @@ def test_everything_is_stored_anew_when_most_of_what_is_kept_is_not_needed(desk:
     assert _kind_of_newest(desk) == "full"
 
 
+@pytest.mark.slow
 def test_what_prune_has_given_up_does_not_count(desk: Desk) -> None:
     dead = _mostly_dead(desk)
     size = desk.place.archive(dead).stat().st_size

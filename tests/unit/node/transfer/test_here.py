@@ -44,6 +44,7 @@ def bad(desk: Desk) -> frozenset[str]:
     return known_damaged(desk.place, read_catalogue(desk.place).snapshots)
 
 
+@pytest.mark.slow
 def test_one_that_is_here_lacks_nothing_until_it_is_known_to_be_damaged(
     desk: Desk, offered: list[WholeSnapshot]
 ) -> None:
@@ -56,6 +57,7 @@ def test_one_that_is_here_lacks_nothing_until_it_is_known_to_be_damaged(
     assert [one.archive.id for one in lacking.archives] == [first.id]
 
 
+@pytest.mark.slow
 def test_a_damaged_archive_whose_snapshot_is_pruned_is_known_by_its_size(
     desk: Desk, offered: list[WholeSnapshot]
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_damaged_archive_whose_snapshot_is_pruned_is_known_by_its_size(
     assert lacking.blocked
 
 
+@pytest.mark.slow
 def test_one_archive_that_arrives_mends_all_snapshots_that_need_it(
     desk: Desk, offered: list[WholeSnapshot]
 ) -> None:
@@ -86,6 +89,7 @@ def test_one_archive_that_arrives_mends_all_snapshots_that_need_it(
     assert bad(desk) == set()
 
 
+@pytest.mark.slow
 def test_what_was_put_right_and_not_noted_is_noted_by_the_next_run(
     desk: Desk, offered: list[WholeSnapshot]
 ) -> None:

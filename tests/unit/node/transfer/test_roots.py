@@ -86,6 +86,7 @@ _NAMES = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     names=_NAMES, roots=st.lists(st.sampled_from(["work", "thesis", "data", "data/a"]), max_size=3)
 )

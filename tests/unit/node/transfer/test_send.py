@@ -38,6 +38,7 @@ def unpack(archive: Path, target: Path) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_a_full_and_an_incremental_snapshot_arrive_whole(desk: Desk, tmp_path: Path) -> None:
     (desk.work / "odd").mkdir()
     make_odd_tree(desk.work / "odd")

@@ -151,6 +151,7 @@ def test_an_export_is_plain_though_its_snapshot_needs_no_other_archive(
     assert tree(tmp_path / "plain/work").keys() == tree(desk.work).keys()
 
 
+@pytest.mark.slow
 def test_an_export_of_a_large_file_that_changed_is_plain(desk: Desk, tmp_path: Path) -> None:
     content = os.urandom(9 << 20)
     desk.write("work/large", content)

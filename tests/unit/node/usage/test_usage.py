@@ -100,6 +100,7 @@ def test_where_nothing_can_be_read_nothing_is_said(tmp_path: Path) -> None:
     assert (seen.cpu, seen.memory, seen.gpus) == (None, None, [])
 
 
+@pytest.mark.slow
 def test_this_machine_is_read_as_it_is(desk: Desk) -> None:
     assert SAMPLE_S > 0
     seen = show_usage(desk.context, Notifier(lambda _: None), Nothing())

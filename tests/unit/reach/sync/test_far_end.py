@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from scratchflow.process.waiting import looks
 from scratchflow.reach.sync.frames import (
@@ -76,6 +77,7 @@ def far_end(home: Path, words: list[str], *, leads: bool = False) -> Iterator[Fa
         far.stdout.close()
 
 
+@pytest.mark.slow
 def test_the_other_unison_hears_and_is_heard(tmp_path: Path) -> None:
     with far_end(tmp_path, ["sh", "-c", "echo oops >&2; echo $SF_TEST; exec cat"]) as far:
         assert far.next(DATA, PEER) == b"given\n"

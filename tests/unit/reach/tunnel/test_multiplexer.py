@@ -218,6 +218,7 @@ def pipes() -> Iterator[tuple[int, int, int, int]]:
         os.close(descriptor)
 
 
+@pytest.mark.slow
 def test_an_end_that_is_silent_is_given_up(pipes: tuple[int, int, int, int]) -> None:
     now_s = [0.0]
 

@@ -128,6 +128,7 @@ def test_a_missing_ssh_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         resolve("host")
 
 
+@pytest.mark.slow
 def test_a_config_that_hangs_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "config").write_text('Match exec "exec sleep 20"\n  User x\n')
     with pytest.raises(SshUnusable, match="no answer"):

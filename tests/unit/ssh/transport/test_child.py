@@ -61,6 +61,7 @@ def test_a_held_input_ends_when_the_stream_is_closed(tmp_path: Path) -> None:
     assert note.exists()
 
 
+@pytest.mark.slow
 def test_closing_ends_a_command_that_looks_at_neither_pipe() -> None:
     deaf = "import os, signal, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)"
     lines = stream(sys.executable, "-c", deaf)

@@ -39,6 +39,7 @@ def test_what_is_no_ssh_server_is_a_lost_connection(tmp_path: Path) -> None:
         log_in(options, SHARING, host, os.environ, interactive=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("interactive", "error"), [(False, ConnectionLost), (True, AuthNeeded)])
 def test_a_host_that_never_answers_is_given_up_and_its_ssh_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interactive: bool, error: type[Exception]

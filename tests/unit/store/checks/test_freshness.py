@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from scratchflow.store.checks.freshness import Lateness, growing, watch
 from scratchflow.store.directory import open_place
 
 
+@pytest.mark.slow
 def test_a_file_that_grows_before_our_eyes_is_not_late_and_goes_again(tmp_path: Path) -> None:
     place = open_place(tmp_path / "store", "work")
     with growing(place) as name:

@@ -250,6 +250,7 @@ def without_children(manifests: list[Manifest]) -> set[str]:
     return {one.id for one in manifests} - {one.parent or "" for one in manifests}
 
 
+@pytest.mark.slow
 @given(histories, any_rules())
 def test_what_holds_for_any_history(drawn: list[Drawn], options: BackupOptions) -> None:
     manifests, damaged, marks = build(drawn)
@@ -281,6 +282,7 @@ def at_second_newest(manifests: list[Manifest]) -> datetime:
     return begun_at(manifests[:-1][-1].id if manifests[:-1] else make_id())
 
 
+@pytest.mark.slow
 @given(histories, any_rules())
 def test_what_a_person_or_a_restore_set_aside_stays_in_any_history(
     drawn: list[Drawn], options: BackupOptions
@@ -298,6 +300,7 @@ def test_what_a_person_or_a_restore_set_aside_stays_in_any_history(
         assert without_children(manifests) <= kept.keys()
 
 
+@pytest.mark.slow
 @given(histories, any_rules())
 def test_each_line_that_stays_keeps_its_newest_full_snapshot(
     drawn: list[Drawn], options: BackupOptions
@@ -368,6 +371,7 @@ def came_from(manifests: list[Manifest], snapshot: str, ancestor: str) -> bool:
     return ancestor in line({one.id: one for one in manifests}, snapshot)
 
 
+@pytest.mark.slow
 @given(histories, st.sets(st.integers(0, 30), max_size=6))
 def test_removing_by_id_removes_those_and_nothing_that_others_need(
     drawn: list[Drawn], positions: set[int]

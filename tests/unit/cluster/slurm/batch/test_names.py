@@ -12,6 +12,7 @@ from scratchflow.cluster.slurm.request import job_name, profile_of
 JOB = "20261115T093000Z-3f2a9c"
 
 
+@pytest.mark.slow
 @given(some.text())
 def test_any_word_becomes_a_name_that_leads_back_to_the_job(text: str) -> None:
     name = batch_name(fitting_name(text), JOB)
