@@ -1,15 +1,20 @@
-"""Jobs that still need the agent or save into a store when `setup --remove` runs, and what to say of them."""
+"""What is in use when `setup --remove` runs, and what to say of it: jobs that need the agent or a store, and places of other profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from scratchflow.config.settings import LOCAL
-from scratchflow.model.profile import Profile
+from scratchflow.model.profile import PATH_NAME, Profile
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.model.results.status import ElsewhereShown, JobsShown, SubmittedOpen
+from scratchflow.workspace.workspace import STATE_NAME
+
+# What submitted jobs and `jobs debug` have beneath scratch.
+COPIES_OF_JOBS = ("jobs", "debug")
 
 
 class InUse(msgspec.Struct, frozen=True):
@@ -97,3 +102,65 @@ def _numbered(jobs: Sequence[int | None]) -> str:
 
 def _use(jobs: Sequence[SubmittedOpen]) -> str:
     return "uses" if len(jobs) == 1 else "use"
+
+
+def users_of(path: str, login: str, others: Mapping[str, Profile]) -> list[str]:
+    """The profiles that have it, something in it or something above it, on that login host or its nodes.
+
+    Profiles may write one place in several ways. Only the cluster knows what names in a path mean, so in doubt a place is in use.
+    """
+    return [
+        name
+        for name, profile in others.items()
+        if profile.login == login and any(_may_overlap(path, theirs) for theirs in _places(profile))
+    ]
+
+
+def still_used(names: Sequence[str], asked: str = "") -> str:
+    """What is said in place of a command that removes it; `asked` is a cluster's profile to ask, else the first of them."""
+    command = f"`scratchflow -p {asked or names[0]} setup --remove --all`"
+    return f"still used by {profiles_named(names)}; {command} says how to remove it"
+
+
+def profiles_named(names: Iterable[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return f"profile{'s' * (len(quoted) > 1)} {' and '.join(quoted)}"
+
+
+def _places(profile: Profile) -> Iterator[str]:
+    """Its snapshots, and what it has on scratch."""
+    layers = profile.environment
+    yield beneath(profile.store, profile.workspace)
+    notes = f"{STATE_NAME}/{profile.workspace}"
+    for name in (profile.workspace, notes, *COPIES_OF_JOBS, *profile.backup.also):
+        yield beneath(profile.scratch, name)
+    # A conda environment without a `/` is one that conda knows by its name.
+    for path in (layers.venv, layers.conda if "/" in layers.conda else ""):
+        if path:
+            yield beneath(profile.scratch, path)
+
+
+def beneath(directory: str, path: str) -> str:
+    """Where a path of a profile is: beneath that directory, unless it says itself where."""
+    is_whole = path.startswith(("/", "~", "$"))
+    return path if is_whole else f"{directory.rstrip('/')}/{path.removeprefix('./')}"
+
+
+def _may_overlap(one: str, other: str) -> bool:
+    return _may_hold(one, other) or _may_hold(other, one)
+
+
+def _may_hold(above: str, path: str) -> bool:
+    """Whether the path is that directory or in it, whatever the names in either mean."""
+    pattern, end = "", 0
+    text = _with_tilde(above)
+    for name in PATH_NAME.finditer(text):
+        anything = "[^/]+" if "USER" in name.groups() else ".+"
+        pattern += re.escape(text[end : name.start()]) + anything
+        end = name.end()
+    pattern += re.escape(text[end:])
+    return re.fullmatch(f"{pattern}(/.*)?", _with_tilde(path)) is not None
+
+
+def _with_tilde(path: str) -> str:
+    return re.sub(r"^\$(?:HOME\b|\{HOME\})", "~", path.rstrip("/"))

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
-from scratchflow.flows.setup.in_use import InUse, jobs_left, only_after
+from scratchflow.flows.setup.in_use import (
+    COPIES_OF_JOBS,
+    InUse,
+    beneath,
+    jobs_left,
+    only_after,
+    profiles_named,
+    still_used,
+    users_of,
+)
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
@@ -53,24 +62,27 @@ def left_behind(
     """Jobs that go on, the profile, every workspace's snapshots, copies on scratch, notes and cache.
 
     `traces` is what the cluster said; None when it could not be asked. `others` are the other
-    profiles of the file: what is theirs is named as that. No command that removes what a job of
-    `in_use` needs is shown without that job.
+    profiles of the file: what is theirs is named as that, and without a command that removes it unless all
+    profiles go. No command that removes what a job of `in_use` needs is shown without that job.
     """
     login = settings.profile.login
+    users: Mapping[str, Profile] = {} if all_profiles else others
     found = list(jobs_left(in_use, settings.name, login, others))
     found += _other_hosts(settings, others) if all_profiles else []
     found += _profile(settings)
     found += [_profile_named(name, settings) for name in others if all_profiles]
     if settings.profile.scheduler == "slurm" and traces is None:
-        found += _unseen_snapshots(settings, in_use)
+        found += _unseen_snapshots(settings, users, in_use)
     elif settings.profile.scheduler == "slurm" and traces is not None:
-        found += [*_snapshots(settings, traces, others, in_use), *_copies(settings, traces, in_use)]
-        found += _copies_of_jobs(settings, traces, in_use)
-        found += _notes_there(settings, traces, in_use)
+        found += _snapshots(settings, traces, others, users, in_use)
+        found += _copies(settings, traces, users, in_use)
+        found += _copies_of_jobs(settings, traces, users, in_use)
+        found += _notes_there(settings, traces, users, in_use)
     # Where this machine is the login host itself, what goes with the agent goes here.
     goes = _GOES_WITH_AGENT if login == LOCAL else set()
     first = only_after([], in_use.numbers) if login == LOCAL else ""
-    return [*found, *_ssh_backup(settings), *_here(goes, first), *_completion(Path.home())]
+    here = [*_here(goes, first, list(users)), *_completion(Path.home(), list(users))]
+    return [*found, *_ssh_backup(settings), *here]
 
 
 def left_of_profile(
@@ -87,8 +99,8 @@ def left_of_profile(
     if trace is None and traces is not None and not _OTHER_NAME.search(profile.store):
         return
     number = "its snapshots, if there are any," if trace is None else _number(trace)
-    if theirs := _sharing(others, _place(profile), _place):
-        yield f"{number} in {path}{where}: {theirs}"
+    if names := users_of(path, profile.login, others):
+        yield f"{number} in {path}{where}: it is also that of {profiles_named(names)}"
     else:
         command = f"`{removal_command(profile.login, path)}`"
         yield f"{number} in {path}{where}; {command} removes {_them(trace)} for good"
@@ -96,23 +108,9 @@ def left_of_profile(
     command = f"`{removal_command(LOCAL, workspace)}`"
     nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
     there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
-    theirs = _sharing(others, _directory(profile), _directory)
-    yield f"the workspace, in {workspace}{nodes}{f': {theirs}' if theirs else f'; {there}'}"
-
-
-def _sharing(
-    others: Mapping[str, Profile], place: object, place_of: Callable[[Profile], object]
-) -> str:
-    """Which other profiles have that place too; empty when none does."""
-    names = [f"`{name}`" for name, profile in others.items() if place_of(profile) == place]
-    if not names:
-        return ""
-    return f"it is also that of profile{'s' * (len(names) > 1)} {' and '.join(names)}"
-
-
-def _directory(profile: Profile) -> tuple[str, str, str]:
-    """Where its workspace is."""
-    return profile.login, profile.scratch.rstrip("/"), profile.workspace
+    names = users_of(workspace, profile.login, others)
+    theirs = f": it is also that of {profiles_named(names)}" if names else f"; {there}"
+    yield f"the workspace, in {workspace}{nodes}{theirs}"
 
 
 def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None:
@@ -177,23 +175,33 @@ def _ssh_backup(settings: Settings) -> Iterator[LeftBehind]:
         )
 
 
-def _unseen_snapshots(settings: Settings, in_use: InUse) -> Iterator[LeftBehind]:
-    profile = settings.profile
-    path = f"{profile.store.rstrip('/')}/{profile.workspace}"
+def _unseen_snapshots(
+    settings: Settings, users: Mapping[str, Profile], in_use: InUse
+) -> Iterator[LeftBehind]:
+    login = settings.profile.login
+    path = beneath(settings.profile.store, settings.profile.workspace)
+    names = users_of(path, login, users)
+    command = f"{only_after([], in_use.numbers)}`{removal_command(login, path)}`: gone for good"
     yield LeftBehind(
-        what=f"the snapshots in {path} on `{profile.login}`",
-        how=f"{only_after([], in_use.numbers)}`{removal_command(profile.login, path)}`: gone for good",
+        what=f"the snapshots in {path} on `{login}`", how=still_used(names) if names else command
     )
 
 
 def _snapshots(
-    settings: Settings, traces: Traces, others: Mapping[str, Profile], in_use: InUse
+    settings: Settings,
+    traces: Traces,
+    others: Mapping[str, Profile],
+    users: Mapping[str, Profile],
+    in_use: InUse,
 ) -> Iterator[LeftBehind]:
     login = settings.profile.login
     for trace in traces.workspaces:
+        names = users_of(trace.path, login, users)
+        first = _first(trace, login, others, in_use)
+        command = f"{first}`{removal_command(login, trace.path)}`: gone for good"
         yield LeftBehind(
             what=f"{_number(trace)} in {trace.path} on `{login}`{_owner(trace, settings, others)}",
-            how=f"{_first(trace, login, others, in_use)}`{removal_command(login, trace.path)}`: gone for good",
+            how=still_used(names) if names else command,
         )
 
 
@@ -228,10 +236,8 @@ def _owner(trace: WorkspaceTrace, settings: Settings, others: Mapping[str, Profi
         return ""
     place = (settings.profile.login, trace.store.rstrip("/"), trace.name)
     known = {settings.name: settings.profile, **others}
-    names = [f"`{name}`" for name, profile in known.items() if _place(profile) == place]
-    if not names:
-        return ""
-    return f", of profile{'s' * (len(names) > 1)} {' and '.join(names)}"
+    names = [name for name, profile in known.items() if _place(profile) == place]
+    return f", of {profiles_named(names)}" if names else ""
 
 
 def _place(profile: Profile) -> tuple[str, str, str]:
@@ -239,49 +245,77 @@ def _place(profile: Profile) -> tuple[str, str, str]:
     return profile.login, profile.store.rstrip("/"), profile.workspace
 
 
-def _copies(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
+def _copies(
+    settings: Settings, traces: Traces, users: Mapping[str, Profile], in_use: InUse
+) -> Iterator[LeftBehind]:
     """Which workspace is on which node's scratch, and our notes beside it."""
-    nodes = sorted({node for trace in traces.workspaces for node in trace.nodes})
-    if not nodes:
+    scratch, login = settings.profile.scratch, settings.profile.login
+    ours: dict[str, Sequence[str]] = {}
+    for trace in traces.workspaces:
+        path = beneath(scratch, trace.name)
+        if trace.nodes and (names := users_of(path, login, users)):
+            what = f"{path} on the scratch of {', '.join(sorted(trace.nodes))}"
+            yield LeftBehind(what=what, how=still_used(names))
+        elif trace.nodes and not _is_theirs(trace, settings.profile, users):
+            ours[trace.name] = [*ours.get(trace.name, ()), *trace.nodes]
+    if not ours:
         return
-    names = [trace.name for trace in traces.workspaces if trace.nodes]
-    scratch = settings.profile.scratch.rstrip("/")
-    paths = [f"{scratch}/{name}" for name in dict.fromkeys([*names, STATE_NAME])]
+    notes = [STATE_NAME]
+    if users_of(beneath(scratch, STATE_NAME), login, users):
+        notes = [f"{STATE_NAME}/{name}" for name in ours]
+    words = " ".join(_far_word(beneath(scratch, name)) for name in (*ours, *notes))
+    nodes = sorted({node for held in ours.values() for node in held})
     yield LeftBehind(
         what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
-        how=f"{only_after([], [job.job_id for job in in_use.held])}`rm -rf {' '.join(map(_far_word, paths))}` in a job on each,"
+        how=f"{only_after([], [job.job_id for job in in_use.held])}`rm -rf {words}` in a job on each,"
         " or leave them to the cluster's own clean-up",
     )
 
 
-def _copies_of_jobs(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
+def _is_theirs(trace: WorkspaceTrace, profile: Profile, users: Mapping[str, Profile]) -> bool:
+    """Whether it is another profile's, which may have it on another scratch."""
+    return trace.name != profile.workspace and bool(users_of(trace.path, profile.login, users))
+
+
+def _copies_of_jobs(
+    settings: Settings, traces: Traces, users: Mapping[str, Profile], in_use: InUse
+) -> Iterator[LeftBehind]:
     """A job removes its copy when it ends; one whose node fails cannot, and `jobs debug` does not. Only nodes know."""
     if not any(trace.jobs for trace in traces.workspaces):
         return
-    scratch = settings.profile.scratch.rstrip("/")
-    paths = [_far_word(f"{scratch}/{name}") for name in ("jobs", "debug")]
+    paths = [beneath(settings.profile.scratch, name) for name in COPIES_OF_JOBS]
+    login = settings.profile.login
+    names = dict.fromkeys(name for path in paths for name in users_of(path, login, users))
+    first = only_after([], [job.job_id for job in in_use.submitted])
+    command = f"{first}`rm -rf {' '.join(map(_far_word, paths))}` in a job there, or leave them to the cluster's own clean-up"
     yield LeftBehind(
         what="copies of jobs, if any: of `jobs debug`, and of jobs whose node failed, on the scratch of those nodes",
-        how=f"{only_after([], [job.job_id for job in in_use.submitted])}`rm -rf {' '.join(paths)}` in a job there, or leave them to the cluster's own clean-up",
+        how=still_used(list(names)) if names else command,
     )
 
 
-def _notes_there(settings: Settings, traces: Traces, in_use: InUse) -> Iterator[LeftBehind]:
+def _notes_there(
+    settings: Settings, traces: Traces, users: Mapping[str, Profile], in_use: InUse
+) -> Iterator[LeftBehind]:
+    """What is of the account, not of one profile: every profile of that login host uses it."""
     login = settings.profile.login
+    names = [name for name, profile in users.items() if profile.login == login]
     rest = [entry for entry in traces.entries if entry not in _GOES_WITH_AGENT]
     if traces.has_state and login != LOCAL:
         yield LeftBehind(
             what=f"what commands remember in {_STATE_DIRECTORY} on `{login}`",
-            how=f"`{removal_command(login, _STATE_DIRECTORY)}`",
+            how=still_used(names) if names else f"`{removal_command(login, _STATE_DIRECTORY)}`",
         )
     if rest:
+        first = only_after([], in_use.numbers)
+        command = f"{first}`{removal_command(login, _OUR_DIRECTORY)}`: gone for good"
         yield LeftBehind(
             what=f"{', '.join(rest)} in {_OUR_DIRECTORY} on `{login}`",
-            how=f"{only_after([], in_use.numbers)}`{removal_command(login, _OUR_DIRECTORY)}`: gone for good",
+            how=still_used(names) if names else command,
         )
 
 
-def _here(goes: set[str], first: str) -> Iterator[LeftBehind]:
+def _here(goes: set[str], first: str, users: Sequence[str]) -> Iterator[LeftBehind]:
     """What is on this machine: the profile `local`, what commands remember, the cache."""
     import platformdirs
 
@@ -301,8 +335,10 @@ def _here(goes: set[str], first: str) -> Iterator[LeftBehind]:
     }
     for directory, (what, warning) in places.items():
         if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
-            command = f"rm -rf {shlex.quote(str(directory))}"
-            yield LeftBehind(what=f"{what} in {directory}", how=f"{first}`{command}`{warning}")
+            command = f"{first}`rm -rf {shlex.quote(str(directory))}`{warning}"
+            names = [LOCAL] if directory == data and has_work else users
+            how = still_used(names, users[0]) if users else command
+            yield LeftBehind(what=f"{what} in {directory}", how=how)
 
 
 def _workspaces_in(scratch: Path) -> list[str]:
@@ -312,14 +348,14 @@ def _workspaces_in(scratch: Path) -> list[str]:
         return []
 
 
-def _completion(home: Path) -> Iterator[LeftBehind]:
+def _completion(home: Path, users: Sequence[str]) -> Iterator[LeftBehind]:
     """What `--install-completion` wrote, and the line by which the shell finds it."""
     bash = home / ".bash_completions" / "scratchflow.sh"
     if bash.is_file():
-        line = f"source '{bash}'"
+        command = f"`rm {shlex.quote(str(bash))}`, and delete the line `source '{bash}'`"
         yield LeftBehind(
             what=f"bash's completion in {bash}, and the line in {home / '.bashrc'} that reads it",
-            how=f"`rm {shlex.quote(str(bash))}`, and delete the line `{line}`",
+            how=still_used(users) if users else command,
         )
     others = {
         "zsh": home / ".zfunc" / "_scratchflow",
@@ -327,6 +363,5 @@ def _completion(home: Path) -> Iterator[LeftBehind]:
     }
     for shell, path in others.items():
         if path.is_file():
-            yield LeftBehind(
-                what=f"{shell}'s completion in {path}", how=f"`rm {shlex.quote(str(path))}`"
-            )
+            how = still_used(users) if users else f"`rm {shlex.quote(str(path))}`"
+            yield LeftBehind(what=f"{shell}'s completion in {path}", how=how)

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -301,7 +302,7 @@ def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
     )
     held = [ElsewhereShown(profile="lab", job_id=45, state="running", node="n2")]
     in_use = InUse(held, [SubmittedOpen(job_id=37, waits=True)])
-    shown = left_behind(settings, traces, {"lab": lab}, in_use=in_use)
+    shown = left_behind(settings, traces, {"lab": lab}, all_profiles=True, in_use=in_use)
     hows = [one.how.partition("`")[0] for one in shown if "rm -rf" in one.how]
     assert hows == [
         "only when job 45 has ended, which saves there: ",
@@ -311,8 +312,71 @@ def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
         "only when job 37 has ended, which may need it: ",
         "only when jobs 45, 37 have ended, which may need it: ",
     ]
-    free = left_behind(settings, traces, {"lab": lab})
+    free = left_behind(settings, traces, {"lab": lab}, all_profiles=True)
     assert not any("only when" in one.how for one in free)
+
+
+def _commands(shown: list[LeftBehind]) -> str:
+    return "\n".join(one.how for one in shown if "rm -rf" in one.how)
+
+
+def test_no_command_removes_what_another_profile_still_uses(
+    settings: Settings, places: dict[str, Path]
+) -> None:
+    """Somebody may paste the whole list while the other profile works on."""
+    mini = msgspec.structs.replace(settings.profile, workspace="work")
+    traces = Traces(
+        workspaces=(
+            WorkspaceTrace(STORE, "work", 9, ("n2",)),
+            WorkspaceTrace(STORE, "w", 1, ("n1",), jobs=1),
+        ),
+        entries=("store",),
+        has_state=True,
+    )
+    for place in places.values():
+        (place / "x").mkdir(parents=True)
+    shown = left(settings, traces, mini=mini)
+    snapshots, copies = _commands(shown).splitlines()
+    assert "ada's store/w" in shlex.split(snapshots.split("`")[1])[-1]
+    assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w` in a job on each" in copies
+    kept = [one.what for one in shown if one.how.startswith("still used by profile `mini`; ")]
+    assert kept[0] == "9 snapshots in /fsx/ada's store/work on `aws`, of profile `mini`"
+    assert kept[1] == "/scratch/ada/work on the scratch of n2"
+    assert [what.split()[0] for what in kept[2:]] == ["copies", "what", "store", "notes", "what", "the"]  # fmt: skip
+    says = "`scratchflow -p mini setup --remove --all` says how to remove it"
+    assert all(one.how.endswith(says) for one in shown if "still used" in one.how)
+    (places["DATA"] / "store").mkdir()
+    (local,) = [one for one in left(settings, traces, mini=mini) if "`local`" in one.what]
+    assert local.how == f"still used by profile `local`; {says}"
+    every = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
+    assert not any("still used" in one.how for one in every)
+    assert "`rm -rf /scratch/ada/work /scratch/ada/w /scratch/ada/.scratchflow`" in _commands(every)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "is_used"),
+    [
+        ({"scratch": "/scratch/$USER"}, True),
+        ({"scratch": "/scratch/${USER}/"}, True),
+        ({"scratch": "$SCRATCH"}, True),
+        ({"scratch": "/scratch", "workspace": "ada"}, True),
+        ({"scratch": "/other", "backup": {"also": ["data"]}}, False),
+        ({"workspace": "x", "backup": {"also": ["w/data"]}}, True),
+        ({"workspace": "x", "environment": {"venv": "./w/env"}}, True),
+        ({"workspace": "x", "environment": {"venv": "/scratch/$USER/w"}}, True),
+        ({"workspace": "x", "environment": {"venv": "~/w", "conda": "w"}}, False),
+        ({"workspace": "w2"}, False),
+        ({"scratch": "~/w"}, False),
+        ({"login": "lab"}, False),
+    ],
+)
+def test_a_place_that_may_be_another_profiles_is_not_removed(
+    settings: Settings, theirs: dict[str, Any], is_used: bool
+) -> None:
+    plain = {"login": "aws", "store": "/else", "scratch": "/scratch/ada", "workspace": "w"}
+    other = msgspec.convert({**plain, **theirs}, Profile)
+    shown = left(settings, found(WorkspaceTrace(STORE, "w", 1, ("n1",))), other=other)
+    assert ("rm -rf /scratch/ada/w " not in _commands(shown)) == is_used
 
 
 def test_where_a_profile_of_another_machine_saves_is_not_guessed(settings: Settings) -> None:
