@@ -129,15 +129,19 @@ def profiles_named(names: Iterable[str]) -> str:
 
 def _places(profile: Profile) -> Iterator[str]:
     """Its snapshots, and what it has on scratch."""
-    layers = profile.environment
     yield beneath(profile.store, profile.workspace)
-    notes = f"{STATE_NAME}/{profile.workspace}"
-    for name in (profile.workspace, notes, *COPIES_OF_JOBS, *profile.backup.also):
+    for name in (profile.workspace, f"{STATE_NAME}/{profile.workspace}", *COPIES_OF_JOBS):
         yield beneath(profile.scratch, name)
+    yield from saved_and_environments(profile)
+
+
+def saved_and_environments(profile: Profile) -> list[str]:
+    """Where is what is saved with its workspace, and its environments, wherever that is."""
+    layers = profile.environment
     # A conda environment without a `/` is one that conda knows by its name.
-    for path in (layers.venv, layers.conda if "/" in layers.conda else ""):
-        if path:
-            yield beneath(profile.scratch, path)
+    conda = layers.conda if "/" in layers.conda else ""
+    paths = [path for path in (*profile.backup.also, layers.venv, conda) if path]
+    return [beneath(profile.scratch, path).rstrip("/") for path in paths]
 
 
 def beneath(directory: str, path: str) -> str:

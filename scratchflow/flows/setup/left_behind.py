@@ -16,6 +16,7 @@ from scratchflow.flows.setup.in_use import (
     jobs_left,
     only_after,
     profiles_named,
+    saved_and_environments,
     still_used,
     users_of,
 )
@@ -24,6 +25,7 @@ from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.model.text import counted
 from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.workspace.environment import ENV_NAME
 from scratchflow.workspace.lock import has_loop
 from scratchflow.workspace.notes import known_workspaces
 from scratchflow.workspace.workspace import STATE_NAME, Workspace
@@ -75,7 +77,7 @@ def left_behind(
         found += _unseen_snapshots(settings, users, in_use)
     elif settings.profile.scheduler == "slurm" and traces is not None:
         found += _snapshots(settings, traces, others, users, in_use)
-        found += _copies(settings, traces, users, in_use)
+        found += _copies(settings, traces, others, users, in_use)
         found += _copies_of_jobs(settings, traces, users, in_use)
         found += _notes_there(settings, traces, users, in_use)
     # Where this machine is the login host itself, what goes with the agent goes here.
@@ -246,35 +248,84 @@ def _place(profile: Profile) -> tuple[str, str, str]:
 
 
 def _copies(
-    settings: Settings, traces: Traces, users: Mapping[str, Profile], in_use: InUse
+    settings: Settings,
+    traces: Traces,
+    others: Mapping[str, Profile],
+    users: Mapping[str, Profile],
+    in_use: InUse,
 ) -> Iterator[LeftBehind]:
-    """Which workspace is on which node's scratch, and our notes beside it."""
-    scratch, login = settings.profile.scratch, settings.profile.login
-    ours: dict[str, Sequence[str]] = {}
+    """Which workspace is on which node's scratch, and what is beside it: environments, our notes."""
+    profile, login = settings.profile, settings.profile.login
+    workspaces = dict(_workspaces_on_scratch(profile, traces, users))
+    nodes = sorted({node for trace in _not_theirs(traces, profile, users) for node in trace.nodes})
+    going = [other for name, other in others.items() if other.login == login and name not in users]
+    beside = dict.fromkeys(_beside((profile, *going), list(workspaces)), nodes) if nodes else {}
+    held = {**workspaces, **beside}
+    used = {path: names for path in held if (names := users_of(path, login, users))}
+    for path, names in used.items():
+        what = f"{path} on the scratch of {', '.join(held[path])}"
+        yield LeftBehind(what=what, how=still_used(names))
+    ours = [path for path in held if path not in used]
+    first = only_after([], [job.job_id for job in in_use.held])
+    there = "in a job on each, or leave them to the cluster's own clean-up"
+    made = beneath(profile.scratch, ENV_NAME)
+    if nodes and made not in held and not users_of(made, login, users):
+        yield LeftBehind(
+            what=f"{made} on the scratch of {', '.join(nodes)}, if `create --env` made an environment there",
+            how=f"{first}`rm -rf {_far_word(made)}` {there}",
+        )
+    if ours:
+        named = "".join(f", {path}" for path in ours if path in beside)
+        notes = _notes_on_scratch(profile, [path for path in ours if path in workspaces], users)
+        on = sorted({node for path in ours for node in held[path]})
+        yield LeftBehind(
+            what=f"copies of the workspace{named} and our notes on the scratch of {', '.join(on)}",
+            how=f"{first}`rm -rf {' '.join(map(_far_word, [*ours, *notes]))}` {there}",
+        )
+
+
+def _workspaces_on_scratch(
+    profile: Profile, traces: Traces, users: Mapping[str, Profile]
+) -> Iterator[tuple[str, list[str]]]:
+    """By path, with their nodes. One of another profile that has another scratch is not there."""
+    ours = _not_theirs(traces, profile, users)
+    nodes: dict[str, set[str]] = {}
     for trace in traces.workspaces:
-        path = beneath(scratch, trace.name)
-        if trace.nodes and (names := users_of(path, login, users)):
-            what = f"{path} on the scratch of {', '.join(sorted(trace.nodes))}"
-            yield LeftBehind(what=what, how=still_used(names))
-        elif trace.nodes and not _is_theirs(trace, settings.profile, users):
-            ours[trace.name] = [*ours.get(trace.name, ()), *trace.nodes]
-    if not ours:
-        return
-    notes = [STATE_NAME]
-    if users_of(beneath(scratch, STATE_NAME), login, users):
-        notes = [f"{STATE_NAME}/{name}" for name in ours]
-    words = " ".join(_far_word(beneath(scratch, name)) for name in (*ours, *notes))
-    nodes = sorted({node for held in ours.values() for node in held})
-    yield LeftBehind(
-        what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
-        how=f"{only_after([], [job.job_id for job in in_use.held])}`rm -rf {words}` in a job on each,"
-        " or leave them to the cluster's own clean-up",
-    )
+        path = beneath(profile.scratch, trace.name)
+        if trace.nodes and (trace in ours or users_of(path, profile.login, users)):
+            nodes.setdefault(path, set()).update(trace.nodes)
+    return ((path, sorted(found)) for path, found in nodes.items())
 
 
-def _is_theirs(trace: WorkspaceTrace, profile: Profile, users: Mapping[str, Profile]) -> bool:
-    """Whether it is another profile's, which may have it on another scratch."""
-    return trace.name != profile.workspace and bool(users_of(trace.path, profile.login, users))
+def _beside(profiles: Sequence[Profile], workspaces: Sequence[str]) -> Iterator[str]:
+    """What these profiles have on the first one's scratch beside workspaces; no path that a shell there may read otherwise."""
+    scratch = profiles[0].scratch.rstrip("/")
+    for path in (path for profile in profiles for path in saved_and_environments(profile)):
+        is_within = any(path.startswith(f"{workspace}/") for workspace in workspaces)
+        is_plain = ".." not in path.split("/") and not _OTHER_NAME.search(path)
+        if path.startswith(f"{scratch}/") and is_plain and not is_within:
+            yield path
+
+
+def _notes_on_scratch(
+    profile: Profile, workspaces: Sequence[str], users: Mapping[str, Profile]
+) -> list[str]:
+    """All of them, or those of these workspaces where another profile has some there."""
+    notes = beneath(profile.scratch, STATE_NAME)
+    if not users_of(notes, profile.login, users):
+        return [notes]
+    return [f"{notes}/{path.rpartition('/')[2]}" for path in workspaces]
+
+
+def _not_theirs(
+    traces: Traces, profile: Profile, users: Mapping[str, Profile]
+) -> list[WorkspaceTrace]:
+    """All but those that are another profile's alone."""
+    return [
+        trace
+        for trace in traces.workspaces
+        if trace.name == profile.workspace or not users_of(trace.path, profile.login, users)
+    ]
 
 
 def _copies_of_jobs(

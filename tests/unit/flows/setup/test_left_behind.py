@@ -17,7 +17,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.in_use import InUse
 from scratchflow.flows.setup.left_behind import left_behind, left_of_profile, removal_command
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
-from scratchflow.model.profile import Profile
+from scratchflow.model.profile import Profile, decode_duration, to_plain
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
 from scratchflow.workspace.lock import LOOP_LOCK
@@ -126,6 +126,53 @@ def test_copies_and_our_notes_are_named_by_their_nodes(settings: Settings) -> No
     *_, copies = left(settings, found(first, second, WorkspaceTrace(STORE, "never", 1)))
     assert copies.what.endswith("n1, n2, n3")
     assert "`rm -rf /scratch/ada/w /scratch/ada/p2 /scratch/ada/.scratchflow`" in copies.how
+
+
+def _with(settings: Settings, **keys: Any) -> Settings:
+    profile = msgspec.convert(
+        {**to_plain(settings.profile), **keys}, Profile, dec_hook=decode_duration
+    )
+    return msgspec.structs.replace(settings, profile=profile)
+
+
+@pytest.mark.parametrize(
+    ("keys", "paths"),
+    [
+        ({"environment": {"venv": "env"}, "backup": {"also": ["env", "data"]}}, ["env", "data"]),
+        ({"environment": {"conda": "./env"}}, ["env"]),
+        ({"environment": {"venv": "/scratch/ada/env"}}, ["env"]),
+    ],
+)
+def test_environments_and_what_is_saved_with_the_workspace_are_removed_with_the_copies(
+    settings: Settings, keys: dict[str, Any], paths: list[str]
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 2, ("n1",)))
+    *_, copies = shown = left(_with(settings, **keys), traces)
+    words = " ".join(f"/scratch/ada/{name}" for name in ("w", *paths, ".scratchflow"))
+    assert f"`rm -rf {words}` in a job on each" in copies.how
+    assert all(f", /scratch/ada/{name}" in copies.what for name in paths)
+    assert not any("if `create --env`" in one.what for one in shown)
+
+
+def test_an_environment_that_the_profile_does_not_name_is_told_apart(settings: Settings) -> None:
+    keys = {"environment": {"venv": "~/env", "conda": "torch"}, "backup": {"also": ["$X/y"]}}
+    traces = found(WorkspaceTrace(STORE, "w", 2, ("n1",)))
+    *_, made, copies = left(_with(settings, **keys), traces)
+    assert "/scratch/ada/env on the scratch of n1, if `create --env` made" in made.what
+    assert made.how.startswith("`rm -rf /scratch/ada/env` in a job on each")
+    assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow`" in copies.how
+
+
+def test_an_environment_that_another_profile_uses_is_not_removed(settings: Settings) -> None:
+    ours = _with(settings, environment={"venv": "env"})
+    mini = _with(ours, workspace="work").profile
+    traces = found(WorkspaceTrace(STORE, "w", 2, ("n1",)))
+    env, copies = left(ours, traces, mini=mini)[-2:]
+    assert env.what == "/scratch/ada/env on the scratch of n1"
+    assert env.how.startswith("still used by profile `mini`")
+    assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w`" in copies.how
+    *_, every = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
+    assert "`rm -rf /scratch/ada/w /scratch/ada/env /scratch/ada/.scratchflow`" in every.how
 
 
 def test_copies_that_jobs_may_have_left_are_named_when_there_were_jobs(settings: Settings) -> None:
@@ -309,6 +356,7 @@ def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
         "only when job 37 has ended, which may need it: ",
         "",
         "only when job 45 has ended, which may need it: ",
+        "only when job 45 has ended, which may need it: ",
         "only when job 37 has ended, which may need it: ",
         "only when jobs 45, 37 have ended, which may need it: ",
     ]
@@ -336,7 +384,7 @@ def test_no_command_removes_what_another_profile_still_uses(
     for place in places.values():
         (place / "x").mkdir(parents=True)
     shown = left(settings, traces, mini=mini)
-    snapshots, copies = _commands(shown).splitlines()
+    snapshots, _, copies = _commands(shown).splitlines()
     assert "ada's store/w" in shlex.split(snapshots.split("`")[1])[-1]
     assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w` in a job on each" in copies
     kept = [one.what for one in shown if one.how.startswith("still used by profile `mini`; ")]
