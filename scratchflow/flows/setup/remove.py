@@ -24,7 +24,7 @@ from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Progress
 from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
 from scratchflow.model.requests import Arguments, OpenJobs
 from scratchflow.model.results.setup import SetupRemoved
@@ -178,10 +178,13 @@ class _Reached:
         The auto-backups of other profiles run from it, and submitted jobs of any profile start with it. Where nobody can be asked, by us or at all,
         there is nothing to refuse for.
         """
+        self._emit(Progress(phase=f"connecting to {self._settings.profile.login}"))
         with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
             with self._login() as transport:
+                self._emit(Progress(phase="looking for what is there"))
                 with suppress(CommandTimedOut):  # a store on a server that is away
                     self.traces = look_for_traces(transport, self._stores(others))
+                self._emit(Progress(phase="looking for jobs"))
                 ours = self._jobs(transport, OpenJobs()).jobs
                 in_use = InUse.of(self._jobs(transport, OpenJobs(any_profile=True)))
             if ours:
@@ -198,6 +201,7 @@ class _Reached:
         return list(dict.fromkeys([profile.store, *theirs]))
 
     def uninstall(self) -> None:
+        self._emit(Progress(phase="removing the agent"))
         with self._login() as transport:
             uninstall(transport)
 

@@ -18,6 +18,7 @@ from scratchflow.model.errors.agent import AgentMissing
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, UsageInvalid
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
+from scratchflow.model.events import Event, Progress
 from scratchflow.model.results.setup import SetupRemoved
 from scratchflow.model.results.status import (
     AllocationShown,
@@ -50,6 +51,7 @@ class Laptop:
         self.others: list[ElsewhereShown] = []
         self.submitted: list[SubmittedOpen] = []
         self.failure: Exception | None = None
+        self.told: list[Event | str] = []
         self.uninstalled = 0
         self.traces = Traces(agents=("1.0-abc",), entries=("agent",))
         self.stores: list[str] = []
@@ -81,10 +83,12 @@ class Laptop:
     def _reach(self, *_: object, **__: object) -> Iterator[LocalTransport]:
         if self.failure:
             raise self.failure
+        self.told.append("reached")
         yield LocalTransport()
 
     def _call(self, _: object, request: Any, *__: object, **___: object) -> Any:
         assert request.do == "jobs open"
+        self.told.append("asked")
         if not request.arguments.get("any_profile"):
             return msgspec.to_builtins(JobsShown(jobs=self.ours))
         every = JobsShown(jobs=self.ours, elsewhere=self.others, submitted=self.submitted)
@@ -92,17 +96,19 @@ class Laptop:
 
     def _look(self, _: object, stores: list[str]) -> Traces:
         self.stores = stores
+        self.told.append("looked")
         if self.is_store_away:
             raise CommandTimedOut(command="sh", host="aws", seconds=60)
         return self.traces
 
     def _uninstall(self, _: object) -> None:
         self.uninstalled += 1
+        self.told.append("uninstalled")
 
     def remove(self, asker: Answers = YES, **options: Any) -> SetupRemoved:
         asked = Asked(config=str(self.file), profile=None if options.get("login") else "uni")
         wanted = RemoveOptions(**options)
-        return remove(asked, {"HOME": "/h"}, lambda _: None, asker, wanted, may_ask=False)
+        return remove(asked, {"HOME": "/h"}, self.told.append, asker, wanted, may_ask=False)
 
     @property
     def aliases(self) -> list[str]:
@@ -125,6 +131,23 @@ def test_the_users_ssh_config_is_as_it_was_before(laptop: Laptop) -> None:
     assert laptop.aliases == []
     assert (done.agent_removed, laptop.uninstalled, done.kept) == (True, 1, [])
     assert any("profile `uni`" in left.what for left in done.left)
+
+
+def test_each_step_that_takes_time_is_told_before_it_begins(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.remove()
+    assert [one.phase if isinstance(one, Progress) else one for one in laptop.told] == [
+        "connecting to aws",
+        "reached",
+        "looking for what is there",
+        "looked",
+        "looking for jobs",
+        "asked",
+        "asked",
+        "removing the agent",
+        "reached",
+        "uninstalled",
+    ]
 
 
 @pytest.mark.parametrize("all_profiles", [False, True])
