@@ -30,8 +30,9 @@ def create_from_here(
         local = msgspec.structs.replace(request, directory=str(here))
         return at_workspace_as(WorkspaceCreated, "create", local, caller, emit)
     _require_directory(here)
+    tracked = _tracked_in(here, caller) if request.tracked else None
     with cluster_of(settings, caller, emit) as cluster:
-        return _send(cluster, request, here, emit)
+        return _send(cluster, request, here, tracked, emit)
 
 
 def absolute(path: str) -> Path:
@@ -52,7 +53,16 @@ def _require_directory(directory: Path) -> None:
         raise unusable(directory, (error.strerror or str(error)).lower()) from None
 
 
-def _send(cluster: Cluster, request: Create, directory: Path, emit: Emit) -> WorkspaceCreated:
+def _tracked_in(directory: Path, caller: Caller) -> list[bytes]:
+    """Refused before a node is asked, too: the first question to one makes the store."""
+    from scratchflow.node.bring.pack import tracked_in
+
+    return tracked_in(directory, caller.environment)
+
+
+def _send(
+    cluster: Cluster, request: Create, directory: Path, tracked: list[bytes] | None, emit: Emit
+) -> WorkspaceCreated:
     from scratchflow.agent.upload import Upload
     from scratchflow.archive.write.streamed import Streamed
     from scratchflow.node.bring.pack import collect, pack
@@ -67,8 +77,7 @@ def _send(cluster: Cluster, request: Create, directory: Path, emit: Emit) -> Wor
         ready.workspace,
         list(profile.backup.exclude),
         warnings.add,
-        tracked=request.tracked,
-        environment=cluster.caller.environment,
+        tracked=tracked,
     )
     warnings.tell()
     counts = luggage.counts

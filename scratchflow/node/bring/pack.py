@@ -35,12 +35,10 @@ def collect(
     exclude: list[str],
     warn: Warn,
     *,
-    tracked: bool,
-    environment: Mapping[str, str] = os.environ,
+    tracked: list[bytes] | None = None,
 ) -> Luggage:
-    """Looks at everything in the directory, and reads no file yet. SourceUnusable when that cannot be done."""
-    known = _tracked(directory, environment) if tracked else None
-    rules = BringRules(exclude, known)
+    """Looks at everything in the directory, or at what git tracks there, and reads no file yet. SourceUnusable when that cannot be done."""
+    rules = BringRules(exclude, tracked)
     try:
         scanned = scan_directory(directory, name, rules, warn)
     except OSError as error:
@@ -85,7 +83,7 @@ def unusable(directory: Path, reason: str, next_step: str = "") -> SourceUnusabl
     return SourceUnusable(path=directory, host=host, reason=reason, next_step=step)
 
 
-def _tracked(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
+def tracked_in(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
     """What git tracks there. Refused: a linked worktree, whose repository would stay behind, and a bare repository."""
     try:
         known = tracked_files(directory, environment)

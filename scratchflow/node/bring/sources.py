@@ -18,7 +18,7 @@ from scratchflow.model.source import without_password
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.bring.first_snapshot import Fill, Filled, commit_first, receive
-from scratchflow.node.bring.pack import Luggage, collect, pack, unusable
+from scratchflow.node.bring.pack import Luggage, collect, pack, tracked_in, unusable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
@@ -82,9 +82,8 @@ def _bring_directory(
     notify.phase("scan")
     exclude = list(context.profile.backup.exclude)
     name = context.workspace.name
-    luggage = collect(
-        directory, name, exclude, notify.warn, tracked=request.tracked, environment=environment
-    )
+    tracked = tracked_in(directory, environment) if request.tracked else None
+    luggage = collect(directory, name, exclude, notify.warn, tracked=tracked)
     if request.dry_run:
         brought = Brought(printable(named), counts=luggage.counts)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,17 @@ def test_what_is_no_directory_is_told_before_a_node_is_asked(node: Node, project
     for name in ("none", "big"):
         with pytest.raises(SourceUnusable, match=name):
             bring(node, project / name)
+    assert node.done == []
+
+
+def test_a_directory_without_git_is_refused_before_a_node_is_asked(
+    node: Node, project: Path
+) -> None:
+    """The first question to the node makes the store, which would stay, empty."""
+    environment = {**node.caller.environment, "PATH": os.environ["PATH"]}
+    caller = msgspec.structs.replace(node.caller, environment=environment)
+    with pytest.raises(SourceUnusable, match="not a git repository"):
+        create_from_here(caller, Create(tracked=True), str(project), node.emit)
     assert node.done == []
 
 

@@ -51,7 +51,7 @@ def packed(directory: Path, name: str = "work", snapshot: str = ID) -> list[byte
 
     def silent(*_: object) -> None: ...
 
-    luggage = collect(directory, name, [], silent, tracked=False)
+    luggage = collect(directory, name, [], silent)
     pack(luggage, Out(), snapshot=snapshot, level=0, warn=silent, progress=silent, threads=1)
     return pieces
 
