@@ -122,6 +122,12 @@ def still_used(names: Sequence[str], asked: str = "") -> str:
     return f"still used by {profiles_named(names)}; {command} says how to remove it"
 
 
+def unless_used(names: Sequence[str]) -> str:
+    """What stands before a command that removes what may be theirs: no profile says whose it is. Empty without any."""
+    does = "does" if len(names) == 1 else "do"
+    return f"only if {profiles_named(names)} {does} not use it: " if names else ""
+
+
 def profiles_named(names: Iterable[str]) -> str:
     quoted = [f"`{name}`" for name in names]
     return f"profile{'s' * (len(quoted) > 1)} {' and '.join(quoted)}"

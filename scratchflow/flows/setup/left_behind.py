@@ -18,6 +18,7 @@ from scratchflow.flows.setup.in_use import (
     profiles_named,
     saved_and_environments,
     still_used,
+    unless_used,
     users_of,
 )
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
@@ -200,6 +201,8 @@ def _snapshots(
     for trace in traces.workspaces:
         names = users_of(trace.path, login, users)
         first = _first(trace, login, others, in_use)
+        if trace.name != settings.profile.workspace:
+            first += unless_used(users_of(trace.store.rstrip("/"), login, users))
         command = f"{first}`{removal_command(login, trace.path)}`: gone for good"
         yield LeftBehind(
             what=f"{_number(trace)} in {trace.path} on `{login}`{_owner(trace, settings, others)}",
@@ -265,23 +268,35 @@ def _copies(
     for path, names in used.items():
         what = f"{path} on the scratch of {', '.join(held[path])}"
         yield LeftBehind(what=what, how=still_used(names))
-    ours = [path for path in held if path not in used]
     first = only_after([], [job.job_id for job in in_use.held])
-    there = "in a job on each, or leave them to the cluster's own clean-up"
+    sharing = users_of(profile.scratch.rstrip("/"), login, users)
+    own = beneath(profile.scratch, profile.workspace)
+    nobodys = [path for path in workspaces if sharing and path not in used and path != own]
+    for path in nobodys:
+        yield LeftBehind(
+            what=f"{path} and our notes of it on the scratch of {', '.join(held[path])}",
+            how=f"{first}{unless_used(sharing)}{_in_jobs([path, *_notes_on_scratch(profile, [path], users)])}",
+        )
     made = beneath(profile.scratch, ENV_NAME)
     if nodes and made not in held and not users_of(made, login, users):
         yield LeftBehind(
             what=f"{made} on the scratch of {', '.join(nodes)}, if `create --env` made an environment there",
-            how=f"{first}`rm -rf {_far_word(made)}` {there}",
+            how=f"{first}{unless_used(sharing)}{_in_jobs([made])}",
         )
+    ours = [path for path in held if path not in used and path not in nobodys]
     if ours:
         named = "".join(f", {path}" for path in ours if path in beside)
         notes = _notes_on_scratch(profile, [path for path in ours if path in workspaces], users)
         on = sorted({node for path in ours for node in held[path]})
         yield LeftBehind(
             what=f"copies of the workspace{named} and our notes on the scratch of {', '.join(on)}",
-            how=f"{first}`rm -rf {' '.join(map(_far_word, [*ours, *notes]))}` {there}",
+            how=f"{first}{_in_jobs([*ours, *notes])}",
         )
+
+
+def _in_jobs(paths: Sequence[str]) -> str:
+    command = f"`rm -rf {' '.join(map(_far_word, paths))}`"
+    return f"{command} in a job on each, or leave them to the cluster's own clean-up"
 
 
 def _workspaces_on_scratch(

@@ -401,6 +401,21 @@ def test_no_command_removes_what_another_profile_still_uses(
     assert "`rm -rf /scratch/ada/work /scratch/ada/w /scratch/ada/.scratchflow`" in _commands(every)
 
 
+def test_a_workspace_of_no_profile_is_removed_only_if_no_other_profile_uses_it(
+    settings: Settings,
+) -> None:
+    """`--set workspace=p2` works with each profile of that store and scratch."""
+    mini = msgspec.structs.replace(settings.profile, workspace="work")
+    traces = found(WorkspaceTrace(STORE, "p2", 2, ("n1",)), WorkspaceTrace(STORE, "w", 1, ("n1",)))
+    doubt = "only if profile `mini` does not use it: "
+    shown = [one.how for one in left(settings, traces, mini=mini) if "rm -rf" in one.how]
+    assert [how.startswith(doubt) for how in shown] == [True, False, True, True, False]
+    assert "`rm -rf /scratch/ada/p2 /scratch/ada/.scratchflow/p2`" in shown[2]
+    assert "`rm -rf /scratch/ada/env`" in shown[3]
+    assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w`" in shown[4]
+    assert "only if" not in _commands(left(settings, traces))
+
+
 @pytest.mark.parametrize(
     ("theirs", "is_used"),
     [
