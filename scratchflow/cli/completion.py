@@ -11,7 +11,8 @@ from typing import Any
 
 from scratchflow.model.errors.base import ScratchflowError
 
-Values = Callable[[Any], Iterable[str]]
+Values = Callable[[Any, str], Iterable[str]]
+"""What may be typed, given the line so far and the beginning of the word."""
 
 
 def offer_values(parameters: Iterable[Any]) -> None:
@@ -46,7 +47,8 @@ def _metavar(parameter: Any) -> str:
 def _matching(values: Values) -> Callable[[Any, Any, str], list[str]]:
     def complete(context: Any, _: Any, incomplete: str) -> list[str]:
         try:
-            return [value for value in values(context) if value.startswith(incomplete)]
+            offered = values(context, incomplete)
+            return [value for value in offered if value.startswith(incomplete)]
         except ScratchflowError:  # a broken file: the command itself will say so
             return []
 
@@ -68,20 +70,20 @@ def _asked(context: Any) -> Any:
     return Asked(config=_typed(context, "config"), profile=_typed(context, "profile"))
 
 
-def _profiles(context: Any) -> Iterable[str]:
+def _profiles(context: Any, _: str) -> Iterable[str]:
     from scratchflow.config.settings import LOCAL, Asked, file_profiles
 
     asked = Asked(config=_typed(context, "config"))
     return dict.fromkeys([*file_profiles(asked, os.environ), LOCAL])
 
 
-def _keys(_: Any) -> Iterable[str]:
+def _keys(_: Any, __: str) -> Iterable[str]:
     from scratchflow.config.keys import profile_keys, sync_keys
 
     return [*profile_keys(), *sync_keys(), "default_profile"]
 
 
-def _overrides(_: Any) -> Iterable[str]:
+def _overrides(_: Any, __: str) -> Iterable[str]:
     from scratchflow.config.keys import profile_keys
 
     return [f"{key}=" for key in profile_keys()]
@@ -97,25 +99,31 @@ def _remembered(context: Any) -> Any:
         return Remembered()
 
 
-def _snapshots(context: Any) -> Iterable[str]:
-    return ["latest", *reversed(_remembered(context).snapshots)]
+def _snapshots(context: Any, incomplete: str) -> Iterable[str]:
+    """By the short names that every table shows; by whole ones for whoever has begun one."""
+    from scratchflow.model.ages import short_ids
+
+    newest_first = [*reversed(_remembered(context).snapshots)]
+    short = ["latest", *short_ids(newest_first).values()]
+    is_short = any(name.startswith(incomplete) for name in short)
+    return short if is_short else newest_first
 
 
-def _nodes(context: Any) -> Iterable[str]:
+def _nodes(context: Any, _: str) -> Iterable[str]:
     names: Iterable[str] = _remembered(context).nodes
     return names
 
 
-def _partitions(context: Any) -> Iterable[str]:
+def _partitions(context: Any, _: str) -> Iterable[str]:
     names: Iterable[str] = _remembered(context).partitions
     return names
 
 
-def _jobs(context: Any) -> Iterable[str]:
+def _jobs(context: Any, _: str) -> Iterable[str]:
     return ["last", *reversed(_remembered(context).jobs)]
 
 
-def _sites(_: Any) -> Iterable[str]:
+def _sites(_: Any, __: str) -> Iterable[str]:
     from scratchflow.config.sites import known_sites
 
     return known_sites()

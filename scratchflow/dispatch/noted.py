@@ -10,8 +10,8 @@ from scratchflow.model.profile import to_plain
 from scratchflow.model.results.allocation import NodeHeld, NodesShown
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.results.base import Result
-from scratchflow.model.results.jobs import JobsListed, Submitted
-from scratchflow.model.results.snapshots import SnapshotsListed
+from scratchflow.model.results.jobs import JobsListed, JobsPruned, Submitted
+from scratchflow.model.results.snapshots import SnapshotsListed, SnapshotsPruned
 from scratchflow.model.results.status import StatusShown
 from scratchflow.model.results.up import MadeReady
 
@@ -30,6 +30,8 @@ def note(settings: Settings, done: Result) -> None:
         _add_snapshots(settings.name, [recent.id for recent in done.snapshots.recent])
     elif isinstance(done, JobsListed):
         _add_jobs(settings.name, [job.number for job in done.jobs])
+    elif isinstance(done, SnapshotsPruned | JobsPruned) and not done.dry_run:
+        _forget_pruned(settings.name, done)
     elif isinstance(done, Submitted) and not done.dry_run:
         _add_jobs(settings.name, [done.number, *done.more])
     elif isinstance(done, MadeReady):
@@ -43,6 +45,14 @@ def _add_jobs(profile: str, numbers: Iterable[int | None]) -> None:
     new = [str(number) for number in numbers if number is not None]
     known = [number for number in recall(profile).jobs if number not in new]
     remember(profile, jobs=(*known, *new))
+
+
+def _forget_pruned(profile: str, done: SnapshotsPruned | JobsPruned) -> None:
+    if isinstance(done, SnapshotsPruned):
+        _add_snapshots(profile, [], gone=done.removed)
+        return
+    gone = {str(job.number) for job in done.removed}
+    remember(profile, jobs=tuple(one for one in recall(profile).jobs if one not in gone))
 
 
 def _add_snapshots(profile: str, ids: Iterable[str], gone: Iterable[str] = ()) -> None:

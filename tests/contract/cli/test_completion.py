@@ -112,6 +112,7 @@ UNIQUE = [
     ("scratchflow up --partition sh", "scratchflow up --partition short "),
     ("scratchflow setup --site mi", "scratchflow setup --site mila "),
     ("scratchflow restore 20261116", "scratchflow restore 20261116T101500Z-77aa01 "),
+    ("scratchflow restore 77a", "scratchflow restore 77aa01 "),
     ("scratchflow snapshots verify la", "scratchflow snapshots verify latest "),
     ("scratchflow jobs rerun 42", "scratchflow jobs rerun 4211 "),
     ("scratchflow cancel 4211 41", "scratchflow cancel 4211 4107 "),

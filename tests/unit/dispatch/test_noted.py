@@ -13,7 +13,8 @@ from scratchflow.config.settings import Settings
 from scratchflow.dispatch.noted import note
 from scratchflow.model.results.allocation import NodeHeld, NodesShown
 from scratchflow.model.results.backup import BackupTaken
-from scratchflow.model.results.jobs import JobShown, JobsListed, Submitted
+from scratchflow.model.results.jobs import JobPruned, JobShown, JobsListed, JobsPruned, Submitted
+from scratchflow.model.results.snapshots import SnapshotsPruned
 from scratchflow.model.results.status import RecentSnapshot
 from tests.unit.cli.test_nodes import row
 from tests.unit.flows.told import ToldCluster, seen
@@ -91,3 +92,17 @@ def test_jobs_are_known_once_listed_or_submitted_the_newest_last(settings: Setti
     assert recall("p").jobs == ("41", "42", "43", "44")
     note(settings, listed(42))
     assert recall("p").jobs == ("41", "43", "44", "42")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_was_pruned_is_not_offered_any_more(settings: Settings, dry_run: bool) -> None:
+    note(settings, backup(FIRST))
+    note(settings, backup(SECOND))
+    pruned = SnapshotsPruned(kept={}, removed=[FIRST], freed_bytes=1, blocked=None, dry_run=dry_run)
+    note(settings, pruned)
+    note(settings, Submitted(job="a", number=7, name="n", tasks=1, snapshot=SECOND, more=[8]))
+    gone = JobPruned(job="a", number=7, name="n", time="")
+    note(settings, JobsPruned(removed=[gone], dry_run=dry_run))
+    known = recall("p")
+    assert known.snapshots == ((FIRST, SECOND) if dry_run else (SECOND,))
+    assert known.jobs == (("7", "8") if dry_run else ("8",))
