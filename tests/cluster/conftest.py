@@ -105,7 +105,10 @@ def small_minicluster(private_laptop: tuple[str, ...], tmp_path: Path) -> Iterat
 
 @pytest.fixture(scope="module", autouse=True)
 def clean_slate(minicluster: Minicluster) -> None:
-    """Nothing that another module left on the store or on a scratch; a node that is down has its turn later."""
+    """Nothing that another module left on the store or on a scratch, and no session; a node that is down has its turn later."""
+    minicluster.exec(
+        "-u", "alice", "login", "tmux", "-L", "scratchflow", "kill-server", check=False
+    )
     minicluster.exec(
         "login",
         "sh",

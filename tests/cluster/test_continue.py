@@ -23,12 +23,20 @@ touch {mark}; while :; do sleep 0.1; done"""
 def begin_now(cluster: Minicluster, name: str) -> None:
     """Slurm lets a job that was queued again wait for two minutes; its owner may say otherwise.
 
-    Said while Slurm still clears up after the run before, it is forgotten: so it is said until the job begins.
+    Said while Slurm still clears up after the run before, it is forgotten: so it is said until the job begins. And not
+    before the batch script of that run has ended: Slurm would take its late end for that of the next run.
     """
-    squeue = ["squeue", "--noheader", "--array", "--format=%T", f"--jobs={name}"]
+
+    def told(what: str) -> str:
+        squeue = ["squeue", "--noheader", "--array", f"--format={what}", f"--jobs={name}"]
+        return cluster.exec("login", *squeue).stdout.strip()
 
     def state() -> str:
-        return cluster.exec("login", *squeue).stdout.strip()
+        return told("%T")
+
+    def has_ended(node: str) -> bool:
+        step = rf"slurmstepd: \[{told('%A')}\."
+        return not cluster.exec(node, "pgrep", "--full", step, check=False).stdout
 
     def has_begun() -> bool:
         cluster.login("scontrol", "update", f"jobid={name}", "StartTime=now", check=False)
@@ -36,6 +44,7 @@ def begin_now(cluster: Minicluster, name: str) -> None:
         return state() in {"RUNNING", ""}  # it may have ended already
 
     retry_until(lambda: state() == "PENDING", f"{name} waits")
+    retry_until(lambda: all(map(has_ended, cluster.node_states())), "the run before has ended")
     retry_until(has_begun, f"{name} begins")
 
 
