@@ -31,8 +31,9 @@ WINDOW = "node"
 
 _PROBE_S = 10.0
 _PROFILE_OPTION = "@scratchflow_profile"
-# Of a window: `run --detach` has opened it, in this job (or `here`, without a cluster).
+# For `printf`: the exit code, and twice the key that tmux listens to.
 _ENDED = "The command has ended with exit code %s. %s d leaves, %s & closes this window"
+# Of a window: `run --detach` has opened it, in this job (or `here`, without a cluster).
 _RUN_OPTION = "@scratchflow_run"
 # tmux allows no `:` in a session's name. The window's is last: the user's own may hold anything.
 _FIELDS = (

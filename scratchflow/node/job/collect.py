@@ -71,11 +71,8 @@ class Collector:
         `misplaced` names a directory that may hold more of the command's work, and cannot be looked at as that.
         """
         self._top, self._target, self._only_newer = top, target, only_newer
-        self._inode, self._misplaced, self._is_left = (
-            inode_of(top),
-            misplaced,
-            all_of_it and bool(since_ns),
-        )
+        self._inode, self._misplaced = inode_of(top), misplaced
+        self._is_left = all_of_it and bool(since_ns)
         self._beside = beside
         # On a busy machine the clock of files lags by more than its usual steps.
         began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
