@@ -11,7 +11,7 @@ daemon_user() { # DAEMON
 }
 daemon_pid() { in_host "$1" pgrep -o -u "$(daemon_user "$2")" -x "$2"; } # HOST DAEMON
 
-start_daemons() { # HOST FRESH
+start_daemons() { # HOST AGAIN
     local d
     for d in $(daemons_of "$1"); do
         daemon_pid "$1" "$d" >/dev/null || start_daemon "$1" "$d" "$2" ||
@@ -19,7 +19,7 @@ start_daemons() { # HOST FRESH
     done
 }
 
-start_daemon() { # HOST DAEMON FRESH
+start_daemon() { # HOST DAEMON AGAIN
     case $2 in
         munged) in_host "$1" setpriv --reuid=munge --regid=munge --clear-groups munged --force ;;
         glusterd) in_host storage glusterd --log-level WARNING ;;
@@ -27,7 +27,8 @@ start_daemon() { # HOST DAEMON FRESH
         mariadbd) start_mariadbd "$1" ;;
         slurmdbd) start_slurmdbd "$1" ;;
         slurmctld) keep_slurmctld "$1" ;;
-        # -b: the kernel did not boot with the host; make slurmctld believe it did.
+        # -b: the kernel did not boot with the host; make slurmctld believe it did. Only when it knows of a boot
+        # before: for a second after such a start, a late message looks to it like one more boot.
         slurmd) in_host "$1" slurmd ${3:+-b} ;;
     esac
 }

@@ -56,19 +56,25 @@ host_init() { # HOST
 }
 
 boot_host() { # HOST
-    local h=$1 fresh='' asked=$EPOCHSECONDS
+    local h=$1 again='' asked=$EPOCHSECONDS
     if ! init_pid "$h" >/dev/null; then
-        fresh=1
+        ! has_booted "$h" || again=1
         # slurmctld tells when a slurmd started in whole seconds: the one before must not seem to be this one.
         while ((EPOCHSECONDS == asked)); do sleep 0.05; done
         power_off "$h" # what a killed `up` left of it
         make_host_etc "$h"
         make_host_var "$h"
         start_init "$h"
+        [[ -z $again ]] || touch "$HOSTS_DIR/$h/booted-again"
+        touch "$HOSTS_DIR/$h/booted"
     fi
     mount_fsx "$h"
-    start_daemons "$h" "$fresh"
+    start_daemons "$h" "$again"
 }
+
+# Whether the host has booted, or booted again after a crash, since the cluster came up.
+has_booted() { [[ -e $HOSTS_DIR/$1/booted ]]; }
+has_booted_again() { [[ -e $HOSTS_DIR/$1/booted-again ]]; }
 
 start_init() { # HOST
     local h=$1 dir=$HOSTS_DIR/$1 starter deadline=$((SECONDS + 30))

@@ -22,13 +22,14 @@ unready_nodes() {
 }
 
 # Nodes whose slurmd slurmctld has not heard of since they booted: it calls them as before, and down
-# as soon as it hears of the boot.
+# as soon as it hears of the boot. And nodes that it might yet call down a second time (see start_daemon).
 unheard_nodes() {
-    local h all started
+    local h all started certain_after_s=3
     all=$(in_host login env SLURM_TIME_FORMAT=%s scontrol -o show nodes 2>/dev/null) || return 1
     for h in $(nodes); do
         started=$(sed -nE "s/^NodeName=$h .* SlurmdStartTime=([0-9]+).*/\1/p" <<<"$all")
         ((${started:-0} >= $(stat -c %Y "$HOSTS_DIR/$h/init.pid"))) || echo "$h booting"
+        ! has_booted_again "$h" || ((EPOCHSECONDS >= ${started:-0} + certain_after_s)) || echo "$h booting"
     done
 }
 

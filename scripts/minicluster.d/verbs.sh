@@ -10,7 +10,7 @@ clear_machine() {
     release_range
     drop_nets
     # The range may be another cluster's tomorrow: no ssh config must lead there.
-    rm -f "$HOSTS_DIR"/*/init.pid "$LAPTOP/ssh_config"
+    rm -f "$HOSTS_DIR"/*/{init.pid,booted,booted-again} "$LAPTOP/ssh_config"
 }
 
 start_cold() {

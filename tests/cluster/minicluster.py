@@ -14,6 +14,9 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
 # Which stores alice has used: without this, a store that a test removes would count as lost.
 KNOWN_STORES = "/home/alice/.local/share/scratchflow/stores"
 
+# Longer than anything takes that a test waits for with `run`; salloc and srun may wait for ever.
+GIVEN_UP_S = 300
+
 FAULTS = ("crash", "boot", "stop", "link")
 USABLE = {"idle", "mixed", "allocated", "completing"}
 
@@ -31,7 +34,13 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; with `check`, fail with all it said unless it exits 0."""
     done = subprocess.run(
-        argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        argv,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=GIVEN_UP_S,
     )
     assert not check or done.returncode == 0, (
         f"{shlex.join(argv)} exited {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,14 @@ NODES = ["node-1", "node-2", "node-3"]
 
 def idle(cluster: Minicluster) -> bool:
     return set(cluster.node_states().values()) == {"idle"}
+
+
+def boot_and_start(cluster: Minicluster, node: str) -> tuple[int, int]:
+    """When the node booted and its slurmd started, as Slurm knows it, in seconds."""
+    show = ["env", "SLURM_TIME_FORMAT=%s", "scontrol", "-o", "show", "node", node]
+    told = re.search(r"BootTime=(\d+) SlurmdStartTime=(\d+)", cluster.exec("login", *show).stdout)
+    assert told
+    return int(told[1]), int(told[2])
 
 
 def traces(cluster: Minicluster) -> dict[str, str]:
@@ -122,6 +131,22 @@ class TestFaults:
         restored_minicluster.run("up")
         assert restored_minicluster.jobs() == []
         assert restored_minicluster.node_states()["node-2"] in {"idle", "completing"}
+
+    def test_only_a_node_that_crashed_tells_a_boot_that_slurm_could_take_for_a_second_one(
+        self, restored_minicluster: Minicluster
+    ) -> None:
+        """Else it may be down right after `up`, and a job that asks for it waits for ever."""
+        restored_minicluster.run("crash", "node-2")
+        restored_minicluster.run("up")
+        booted, started = boot_and_start(restored_minicluster, "node-2")
+        assert abs(booted - started) <= 2
+        assert time.time() >= started + 3
+
+        restored_minicluster.run("down")
+        restored_minicluster.run("up")
+        machine_booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        booted, _ = boot_and_start(restored_minicluster, "node-2")
+        assert abs(booted - machine_booted) <= 2
 
     def test_booted_node_has_lost_its_tmp_and_kept_its_scratch(
         self, restored_minicluster: Minicluster
