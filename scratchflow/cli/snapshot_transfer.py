@@ -79,8 +79,8 @@ def copy(
 ) -> Call[SnapshotsCopied]:
     """Copy snapshots into another profile's store.
 
-    `workspace` has to be the same name in both profiles. Without a snapshot's name it is the newest. Only what that store lacks is sent, through this machine, and compared there byte for byte with its
-    SHA-256; ids stay. Broken off, what arrived is kept: run it again, and it goes on.
+    `workspace` has to be the same name in both profiles. Without a snapshot's name it is the newest. Only what that store lacks is sent, through this machine, and compared there with its
+    digest; ids stay. Broken off, what arrived is kept: run it again, and it goes on.
 
     A copied snapshot that is newer than all others there is `latest` there.
     """

@@ -180,7 +180,7 @@ def shown(shown: SnapshotShown) -> Iterator[str]:
         "size": f"{format_size(one.bytes)}, {format_size(one.archive_bytes)} stored here",
         "workspace": " ".join([one.workspace, *one.also]),
         "by": f"scratchflow {one.tool_version} on {one.node}, job {one.job_id or '-'}",
-        "sha256": one.archive_sha256,
+        "digest": one.archive_digest,
         "state": _condition(shown.damaged, one.verified) or "verified",
         **({"fork": "taken beside the newest one: it is never `latest`"} if one.beside else {}),
         "warnings": str(one.warnings),

@@ -56,7 +56,7 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
                 f" then {go} as one full archive, which only the copy finds out"
             )
         return
-    yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
+    yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its digest"
     for one in done.along:
         yield f"with the full snapshot {named(one)}, which {'it is' if len(done.copied) == 1 else 'they are'} built on"
     yield from _later_ones(done, to, "went")

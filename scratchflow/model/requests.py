@@ -240,16 +240,16 @@ class Offer(Naming, frozen=True, kw_only=True):
 
 
 class ArchiveOf(msgspec.Struct, frozen=True):
-    """An archive that a snapshot reads from. `sha256` is in the manifest of its own snapshot: empty when that is gone.
+    """An archive that a snapshot reads from. `digest` is in the manifest of its own snapshot: empty when that is gone.
 
-    `own_sha256` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
+    `own_digest` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
     nor the size: 0 then.
     """
 
     id: str
     bytes: int = 0
-    sha256: str = ""
-    own_sha256: str = ""
+    digest: str = ""
+    own_digest: str = ""
     # Only what other snapshots need is left of it.
     is_remnant: bool = False
 

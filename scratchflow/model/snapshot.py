@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-MANIFEST_SCHEMA = 1
+from scratchflow.model.decoding import decoded
+
+MANIFEST_SCHEMA = 2
 
 SnapshotKind = Literal["full", "incremental"]
 # Who wanted it: a person (`asked`), the auto-backup (`auto`), the end of an allocation (`final`), or
@@ -36,7 +38,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     links: int
     bytes: int
     archive_bytes: int
-    archive_sha256: str
+    archive_digest: str
     warnings: int
     verified: bool
     message: str = ""
@@ -50,6 +52,28 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     # A fork: a copy that is not the newest work, like that of another node of the job. It is never `latest`.
     beside: bool = False
     duration_s: float = 0.0
+
+
+class _Earlier(Manifest, frozen=True, kw_only=True):
+    """As it was with schema 1: archives had a SHA-256."""
+
+    archive_digest: str = msgspec.field(name="archive_sha256")
+
+
+class _Versioned(msgspec.Struct):
+    schema: int
+
+
+def manifest_in(body: bytes) -> Manifest:
+    """The manifest that this JSON is, also one of an earlier version; DecodeError when it is none, ValueError when it is of a later one."""
+    schema = decoded(body, _Versioned).schema
+    if schema > MANIFEST_SCHEMA:
+        raise ValueError(f"it was made by a newer scratchflow (schema {schema}); update this one")
+    if schema == MANIFEST_SCHEMA:
+        return decoded(body, Manifest)
+    earlier = msgspec.structs.asdict(decoded(body, _Earlier))
+    digest = f"sha256:{earlier['archive_digest']}"
+    return Manifest(**{**earlier, "schema": MANIFEST_SCHEMA, "archive_digest": digest})
 
 
 # The manifest's last key: a digest of every byte before it, so that damage to the manifest itself

@@ -1,7 +1,7 @@
 """Whether the snapshot that holds a node's work is still whole in the store, before the node is given back.
 
 A snapshot is read back before its commit, but a disk may damage it later, and with the node goes the only
-other copy. Comparing the archives' SHA-256 takes one to three seconds for a GB. So up to 1 GiB is read each
+other copy. Comparing the archives' digests takes as long as the store needs to give them. So up to 1 GiB is read each
 time, and more than that once a day. Where even that would take longer than five minutes nothing is read:
 then it is said how long ago the snapshot was read back, and by what command it can be.
 """
@@ -85,7 +85,7 @@ def _read_all(
     total_bytes: int,
 ) -> dict[str, str]:
     """Why archives are not what was committed, by id."""
-    hashes = {one.id: one.archive_sha256 for one in catalogue.snapshots}
+    digests = {one.id: one.archive_digest for one in catalogue.snapshots}
     pace = _Pace(context.monotonic, total_bytes)
     reasons: dict[str, str] = {}
     done_bytes = 0
@@ -95,7 +95,9 @@ def _read_all(
             pace.require(before + read_bytes)
             notify.progress("verify", number, len(archives), before + read_bytes, total_bytes)
 
-        problems = verify_bytes(place.archive(archive), sha256=hashes.get(archive), progress=report)
+        problems = verify_bytes(
+            place.archive(archive), digest=digests.get(archive), progress=report
+        )
         if problems:
             reasons[archive] = problems[0]
         done_bytes += _size(place, archive)

@@ -293,7 +293,7 @@ def _verify_archives(
         known = manifests.get(archive)
         problems = verify_archive(
             place.archive(archive),
-            sha256=known.archive_sha256 if known else None,
+            digest=known.archive_digest if known else None,
             left=proven.left(archive),
         )
         if problems:

@@ -14,13 +14,12 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from scratchflow.disk.durable import is_there
-from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
-    MANIFEST_SCHEMA,
     Manifest,
     checked_manifest,
     is_snapshot_id,
+    manifest_in,
     snapshot_id,
 )
 from scratchflow.model.times import epoch
@@ -271,12 +270,7 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
     except ValueError as error:
         raise DamagedManifest(str(error)) from None
     try:
-        schema = decoded(body, _Versioned).schema
-        if schema > MANIFEST_SCHEMA:
-            raise ValueError(
-                f"it was made by a newer scratchflow (schema {schema}); update this one"
-            )
-        manifest = decoded(body, Manifest)
+        manifest = manifest_in(body)
     except msgspec.DecodeError as error:
         raise ValueError(f"its manifest is damaged: {error}") from None
     if manifest.id != snapshot:
@@ -285,10 +279,6 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
         raise ValueError("its manifest is damaged: `needs` holds something that is no id")
     begun_at(snapshot)
     return manifest
-
-
-class _Versioned(msgspec.Struct):
-    schema: int
 
 
 def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> dict[str, str]:

@@ -11,9 +11,17 @@ from typing import Any
 
 import msgspec
 
+from scratchflow.archive.format.container import FOOTER_BYTES, pack_footer, unpack_footer
+from scratchflow.archive.format.whole_digest import SHA256, WholeDigest
 from scratchflow.model.ages import taken_s
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
+from scratchflow.model.snapshot import (
+    MANIFEST_SCHEMA,
+    Manifest,
+    checked_manifest,
+    seal_manifest,
+    snapshot_id,
+)
 from scratchflow.model.times import iso_time
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory
@@ -85,7 +93,7 @@ def make_manifest(snapshot: str, **changes: Any) -> Manifest:
         links=0,
         bytes=300,
         archive_bytes=0,
-        archive_sha256="",
+        archive_digest="",
         warnings=0,
         verified=True,
     )
@@ -117,8 +125,8 @@ def commit_bytes(
     with NewSnapshot(lock, snapshot) as new:
         for start in range(0, len(content), step):
             new.file.write(content[start : start + step])
-        sha256 = hashlib.sha256(content).hexdigest()
-        return new.commit(make_manifest(snapshot, archive_sha256=sha256, **changes))
+        digest = WholeDigest().text(content)
+        return new.commit(make_manifest(snapshot, archive_digest=digest, **changes))
 
 
 def verify_archive(place: StoreDirectory, manifest: Manifest) -> None:
@@ -126,5 +134,22 @@ def verify_archive(place: StoreDirectory, manifest: Manifest) -> None:
     content = place.archive(manifest.id).read_bytes()
     if len(content) != manifest.archive_bytes:
         raise SnapshotDamaged(snapshot=manifest.id, reason="its archive has another size")
-    if hashlib.sha256(content).hexdigest() != manifest.archive_sha256:
-        raise SnapshotDamaged(snapshot=manifest.id, reason="its archive has another sha256")
+    if WholeDigest().text(content) != manifest.archive_digest:
+        raise SnapshotDamaged(snapshot=manifest.id, reason="its archive has another digest")
+
+
+def as_earlier(place: StoreDirectory, snapshot: str) -> None:
+    """Makes a snapshot one as earlier versions wrote them: with a SHA-256 in its footer and in its manifest."""
+    archive, manifest = place.archive(snapshot), place.manifest(snapshot)
+    content = archive.read_bytes()
+    before, footer = content[:-FOOTER_BYTES], unpack_footer(content[-FOOTER_BYTES:], len(content))
+    digest = WholeDigest(SHA256).text(before)
+    version = 3 if footer.is_remnant else 2
+    footer = msgspec.structs.replace(footer, content_digest=digest, version=version)
+    content = before + pack_footer(footer)
+    archive.write_bytes(content)
+    if manifest.exists():
+        body = msgspec.json.decode(checked_manifest(manifest.read_bytes()))
+        del body["archive_digest"]
+        body.update(schema=1, archive_sha256=hashlib.sha256(content).hexdigest())
+        manifest.write_bytes(seal_manifest(msgspec.json.encode(body)))

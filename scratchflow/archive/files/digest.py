@@ -2,8 +2,7 @@
 
 XXH3-128 hashes at memory speed, where SHA-256 would cost as much as the compression on processors
 without instructions for it. It is seeded with a secret that stays in the store, so that nobody
-who does not know the seed can craft two files that match. What must withstand somebody who can
-write to the store is the SHA-256 of the whole archive in the manifest.
+who does not know the seed can craft two files that match.
 """
 
 from __future__ import annotations

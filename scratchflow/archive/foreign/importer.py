@@ -54,7 +54,7 @@ class Imported(msgspec.Struct, frozen=True):
 
     index: Index
     archive_bytes: int
-    sha256: str
+    digest: str
     counts: Counts
 
 
@@ -109,7 +109,7 @@ def import_archive(
             "the archive has no checksums: damage to it would go unnoticed",
         )
     append_index(index, sink)
-    return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
+    return Imported(index, sink.written, sink.digest.text(), index.counts())
 
 
 def write_complete(
@@ -142,7 +142,7 @@ def write_complete(
         raise
     index.roots = roots
     append_index(index, sink)
-    return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
+    return Imported(index, sink.written, sink.digest.text(), index.counts())
 
 
 def _never_needed(_code: str, _path: bytes, _message: str) -> None:

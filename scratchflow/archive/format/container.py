@@ -10,6 +10,7 @@ import msgspec
 import xxhash
 from lz4 import block as lz4_block
 
+from scratchflow.archive.format.whole_digest import SHA256, XXH3, pack_digest, unpack_digest
 from scratchflow.archive.malformed import Malformed
 
 DATA_MAGIC = b"\x04\x22\x4d\x18"
@@ -17,15 +18,18 @@ SKIPPABLE_MAGICS = range(0x184D2A50, 0x184D2A60)
 INDEX_MAGIC = 0x184D2A53
 FOOTER_MAGIC = 0x184D2A5F
 FOOTER_WORD = b"SCRFLOW1"
-FORMAT_VERSION = 1
-# The index has files whose bytes lie in several places, which a reader of version 1 does not know.
-CHUNKED_VERSION = 2
-# Only what other snapshots need is left of it, and a list of its frames instead of an index.
-REMNANT_VERSION = 3
+# An archive that scratchflow writes. Earlier ones were 1, or 2 where the bytes of a file lie in several places.
+FORMAT_VERSION = 4
+# Only what other snapshots need is left of it, and a list of its frames instead of an index. Earlier ones were 3.
+REMNANT_VERSION = 5
+_REMNANT_VERSIONS = {3, REMNANT_VERSION}
+# They are compared with a SHA-256.
+_EARLIER_VERSIONS = {1, 2, 3}
 
 _SKIPPABLE = struct.Struct("<II")
-# word, version, index offset, index length, sha256 of the index, sha256 of all bytes before
+# word, version, index offset, index length, sha256 of the index, digest of all bytes before
 _FOOTER = struct.Struct("<8sIQQ32s32s")
+_DIGEST_BYTES = 32
 _CHECK = struct.Struct("<I")
 FOOTER_BYTES = _SKIPPABLE.size + _FOOTER.size + _CHECK.size
 
@@ -62,8 +66,14 @@ class Footer(msgspec.Struct, frozen=True):
     index_offset: int
     index_bytes: int
     index_sha256: bytes
-    content_sha256: bytes
+    content_digest: str
+    """Of all that is before the footer."""
     version: int = FORMAT_VERSION
+
+    @property
+    def is_remnant(self) -> bool:
+        """Whether only what other snapshots need is left of the archive."""
+        return self.version in _REMNANT_VERSIONS
 
 
 def compress_frame(raw: memoryview, level: int, out: memoryview, *, smallest: bool = False) -> int:
@@ -260,7 +270,7 @@ def pack_footer(footer: Footer) -> bytes:
         footer.index_offset,
         footer.index_bytes,
         footer.index_sha256,
-        footer.content_sha256,
+        pack_digest(footer.content_digest, _DIGEST_BYTES),
     )
     return skippable_frame(FOOTER_MAGIC, body + _CHECK.pack(zlib.crc32(body)))
 
@@ -275,11 +285,12 @@ def unpack_footer(tail: bytes, archive_bytes: int) -> Footer:
         raise Malformed("it does not end as an archive does: it is cut short, or not one of ours")
     if _CHECK.unpack(tail[-_CHECK.size :])[0] != zlib.crc32(body):
         raise Malformed("its last bytes are damaged")
-    _, version, offset, index_bytes, index_sha256, content_sha256 = _FOOTER.unpack(body)
-    if not FORMAT_VERSION <= version <= REMNANT_VERSION:
+    _, version, offset, index_bytes, index_sha256, packed = _FOOTER.unpack(body)
+    if not 1 <= version <= REMNANT_VERSION:
         raise Malformed(
             f"it has format version {version}; this scratchflow reads up to {REMNANT_VERSION}"
         )
     if offset + index_bytes != archive_bytes - FOOTER_BYTES:
         raise Malformed("index and footer do not meet")
-    return Footer(offset, index_bytes, index_sha256, content_sha256, version)
+    digest = unpack_digest(packed, SHA256 if version in _EARLIER_VERSIONS else XXH3)
+    return Footer(offset, index_bytes, index_sha256, digest, version)

@@ -13,7 +13,6 @@ from itertools import starmap
 
 import msgspec
 
-from scratchflow.archive.format.container import REMNANT_VERSION
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.chunk_check import ChunkCheck, PlacedChunk, own_chunks, placed_chunks
 from scratchflow.archive.read.reader import OpenArchive, open_index, open_regular, read_footer
@@ -121,7 +120,7 @@ def is_left(archive: str, open_archive: OpenArchive) -> bool:
     except (Malformed, OSError):
         return False
     try:
-        return read_footer(descriptor).version == REMNANT_VERSION
+        return read_footer(descriptor).is_remnant
     except (Malformed, OSError):
         return False
     finally:

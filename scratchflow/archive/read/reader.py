@@ -12,7 +12,6 @@ from typing import TypeVar
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import (
     FOOTER_BYTES,
-    REMNANT_VERSION,
     Footer,
     FrameBlocks,
     decompress_frame,
@@ -52,7 +51,7 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
         descriptor = open_regular(path)
         try:
             footer = read_footer(descriptor)
-            if footer.version == REMNANT_VERSION:
+            if footer.is_remnant:
                 raise Malformed("only what other snapshots need is left of it")
             region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
         finally:
@@ -78,7 +77,7 @@ def true_frames(descriptor: int, listed: ArchiveFrames) -> ArchiveFrames:
         footer = read_footer(descriptor)
     except Malformed:  # damage that may not concern any frame
         return listed
-    if footer.version != REMNANT_VERSION:
+    if not footer.is_remnant:
         return listed
     from scratchflow.archive.format.remnant import load_frames  # there are few of them
 

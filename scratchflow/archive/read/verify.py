@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import (
-    REMNANT_VERSION,
     Footer,
     frame_blocks,
 )
@@ -22,6 +21,7 @@ from scratchflow.archive.format.remnant import load_frames
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY, END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import Member, read_members
+from scratchflow.archive.format.whole_digest import XXH3
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
@@ -53,14 +53,14 @@ Rooms = SimpleQueue[bytearray]
 def verify_archive(
     path: Path,
     *,
-    sha256: str | None = None,
+    digest: str | None = None,
     open_archive: OpenArchive | None = None,
     left: ChunkCheck | None = None,
     threads: int | None = None,
 ) -> list[str]:
     """What is wrong with the archive at `path`; an empty list when nothing is.
 
-    Reads every byte once: the SHA-256 of the file (against `sha256`, which the manifest holds, and
+    Reads every byte once: the digest of the file (against `digest`, which the manifest holds, and
     against the footer), every frame's checksum, and the tar stream against the index, file by
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     Of an archive of which only a part is left, `left` is what snapshots read from it: what is not there stays unseen.
@@ -72,10 +72,10 @@ def verify_archive(
     except OSError as error:
         return [f"it cannot be opened: {error.strerror}"]
     try:
-        source = HashedFile(descriptor)
+        source = HashedFile(descriptor, _kind_in_footer(descriptor))
         check = _Check(path, descriptor, source, threads or usable_cores())
         problems = check.run(open_archive, left)
-        problems += _compare_hashes(descriptor, source.finish(), sha256)
+        problems += _compare_digests(descriptor, source.finish(), digest)
     except OSError as error:  # the disk gives no answer where its bytes should be
         return [f"it cannot be read: {error.strerror}"]
     finally:
@@ -84,11 +84,11 @@ def verify_archive(
 
 
 def verify_bytes(
-    path: Path, *, sha256: str | None = None, progress: ReadSoFar = lambda _: None
+    path: Path, *, digest: str | None = None, progress: ReadSoFar = lambda _: None
 ) -> list[str]:
     """Whether the archive's bytes are those that were committed; an empty list when they are.
 
-    Only its SHA-256 is compared, with `sha256` and with its footer: what was in the archive was
+    Only its digest is compared, with `digest` and with its footer: what was in the archive was
     verified for its commit. An archive whose manifest is gone has only the footer to compare with.
     """
     try:
@@ -100,22 +100,31 @@ def verify_bytes(
             os, "posix_fadvise"
         ):  # the store's bytes, not what this machine remembers of them
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return _compare_hashes(descriptor, HashedFile(descriptor).finish(progress), sha256)
+        source = HashedFile(descriptor, _kind_in_footer(descriptor))
+        return _compare_digests(descriptor, source.finish(progress), digest)
     except OSError as error:
         return [f"it cannot be read: {error.strerror}"]
     finally:
         os.close(descriptor)
 
 
-def _compare_hashes(descriptor: int, found: tuple[bytes, str], expected: str | None) -> list[str]:
+def _kind_in_footer(descriptor: int) -> str:
+    """The digest in the footer, which is of the kind that its manifest has; of one without a footer any will do."""
+    try:
+        return read_footer(descriptor).content_digest
+    except Malformed:
+        return XXH3
+
+
+def _compare_digests(descriptor: int, found: tuple[str, str], expected: str | None) -> list[str]:
     problems = []
     try:
-        if read_footer(descriptor).content_sha256 != found[0]:
-            problems.append("its content does not match the SHA-256 in its footer")
+        if read_footer(descriptor).content_digest != found[0]:
+            problems.append("its content does not match the digest in its footer")
     except Malformed as error:
         problems.append(str(error))
     if expected is not None and found[1] != expected:
-        problems.append("it does not match the SHA-256 in its manifest")
+        problems.append("it does not match the digest in its manifest")
     return problems
 
 
@@ -132,7 +141,7 @@ class _Check:
         """What is wrong with it."""
         try:
             footer = read_footer(self._descriptor)
-            if footer.version == REMNANT_VERSION:
+            if footer.is_remnant:
                 return self._verify_remnant(footer, left)
             index = open_index(self._path)
         except (ScratchflowError, Malformed) as error:
@@ -182,14 +191,13 @@ class _Check:
     def _frames(self, frames: ArchiveFrames) -> Generator[memoryview, None, None]:
         """The content of all frames that have any, block by block. Each block holds until the next one is asked for.
 
-        One thread reads the frames in order, one hashes them, others decompress.
+        One thread reads the frames in order and hashes them, others decompress.
         """
         rooms: Rooms = SimpleQueue()
         for _ in range(self._threads + 2):
             rooms.put(bytearray())
         with (
             ThreadPoolExecutor(1, "read") as reader,
-            ThreadPoolExecutor(1, "hash") as hasher,
             ThreadPoolExecutor(self._threads) as pool,
         ):
             waiting: deque[_Coming] = deque()
@@ -198,9 +206,8 @@ class _Check:
                 if not count:
                     continue
                 reading = reader.submit(self._read, rooms, count)
-                hashing = hasher.submit(self._hash, reading)
                 blocks = pool.submit(_decompressed, reading, frames, frame)
-                waiting.append(_Coming(reading, hashing, blocks))
+                waiting.append(_Coming(reading, blocks))
                 if len(waiting) > self._threads:
                     yield from waiting.popleft().use(rooms)
             while waiting:
@@ -218,22 +225,16 @@ class _Check:
             raise
         return room, count
 
-    def _hash(self, reading: Future[tuple[bytearray, int]]) -> None:
-        room, count = reading.result()
-        self._source.take(memoryview(room)[:count])
-
 
 class _Coming(NamedTuple):
     """A frame that threads are at work on."""
 
     reading: Future[tuple[bytearray, int]]
-    hashing: Future[None]
     blocks: Future[list[memoryview]]
 
     def use(self, rooms: Rooms) -> Iterator[memoryview]:
         """Its blocks; then its room is free for another one."""
         yield from self.blocks.result()
-        self.hashing.result()
         rooms.put(self.reading.result()[0])
 
 

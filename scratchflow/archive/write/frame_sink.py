@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import threading
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from scratchflow.archive.format.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.tree.index import ArchiveFrames
 from scratchflow.model.errors.store import TargetFull
 
@@ -53,7 +53,7 @@ _MAX_WAITING = 12
 # So much of an archive may be made as small as possible, which costs a second of one core: a large
 # file that changed a little is the rule, and one that changed all over should not be waited for.
 _MAX_SMALLEST_BYTES = 64 << 20
-# As many as the one thread that hashes can follow; each has two buffers.
+# Each has two buffers, and one thread writes what all of them make.
 _MAX_THREADS = 8
 
 
@@ -66,14 +66,13 @@ class FrameSink:
 
     def __init__(self, out: Out | int, *, archive_id: str, level: int, threads: int) -> None:
         self.frames = ArchiveFrames(archive_id)
-        self.sha256 = hashlib.sha256()
+        self.digest = WholeDigest()
         self.written = 0
         self._out: Out = FdOut(out) if isinstance(out, int) else out
         self._level = level
         self._error: BaseException | None = None
         threads = min(threads, _MAX_THREADS)
         self._compressors = ThreadPoolExecutor(threads, "compress")
-        self._hasher = ThreadPoolExecutor(1, "hash")
         # Places for buffers; a buffer is made when it is first needed, and used again.
         self._free: SimpleQueue[bytearray | None] = SimpleQueue()
         for _ in range(2 * threads + 1):
@@ -177,12 +176,10 @@ class FrameSink:
         self._under_way.put(None)
         self._writer.join()
         self._compressors.shutdown()
-        self._hasher.shutdown()
 
     def append(self, content: bytes) -> None:
         """Writes bytes that are no part of the tar stream, after the last frame."""
-        self.sha256.update(content)
-        self._write_checked(content)
+        self._write(content)
 
     def _write_frames(self) -> None:
         while (frame := self._under_way.get()) is not None:
@@ -207,14 +204,8 @@ class FrameSink:
         finally:
             self._free.put(buffer)
 
-    def _write(self, packed: memoryview) -> None:
-        hashing = self._hasher.submit(self.sha256.update, packed)
-        try:
-            self._write_checked(packed)
-        finally:
-            hashing.result()
-
-    def _write_checked(self, packed: bytes | memoryview) -> None:
+    def _write(self, packed: bytes | memoryview) -> None:
+        self.digest.update(packed)
         try:
             self._write_all(packed)
         except OSError as error:

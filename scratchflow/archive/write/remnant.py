@@ -17,6 +17,7 @@ from scratchflow.archive.format.container import (
     pack_footer,
 )
 from scratchflow.archive.format.remnant import dump_frames
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.reader import open_regular, read_exactly, true_frames
 from scratchflow.archive.tree.index import ArchiveFrames, Index
@@ -81,7 +82,7 @@ class _Writing:
         self._path = path
         self._frames = frames
         self._out = out
-        self._sha256 = hashlib.sha256()
+        self._digest = WholeDigest()
         self._written = 0
 
     def run(self, live: list[Range]) -> None:
@@ -98,11 +99,11 @@ class _Writing:
         offset, listed = self._written, dump_frames(left)
         self._put(listed)
         digest = hashlib.sha256(listed).digest()
-        footer = Footer(offset, len(listed), digest, self._sha256.digest(), REMNANT_VERSION)
+        footer = Footer(offset, len(listed), digest, self._digest.text(), REMNANT_VERSION)
         self._put(pack_footer(footer))
 
     def _put(self, content: bytes | memoryview) -> None:
-        self._sha256.update(content)
+        self._digest.update(content)
         view = memoryview(content)
         while view:
             count = self._out.write(view)  # type: ignore[arg-type]  # any buffer will do

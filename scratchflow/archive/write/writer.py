@@ -10,8 +10,6 @@ import msgspec
 
 from scratchflow.archive.compare.plan import Plan, plan
 from scratchflow.archive.format.container import (
-    CHUNKED_VERSION,
-    FORMAT_VERSION,
     Footer,
     pack_footer,
 )
@@ -50,7 +48,7 @@ class Written(msgspec.Struct, frozen=True):
     index: Index
     cache: ScanCache
     archive_bytes: int
-    sha256: str
+    digest: str
     counts: Counts
     needs: list[str]
     full: bool
@@ -103,7 +101,7 @@ def write(
         index=index,
         cache=ScanCache.of(plan.scanned, index, index.flags),
         archive_bytes=sink.written,
-        sha256=sink.sha256.hexdigest(),
+        digest=sink.digest.text(),
         counts=index.counts(),
         needs=index.needs,
         full=plan.full,
@@ -130,7 +128,7 @@ def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: s
         index=again,
         cache=cache.renamed(archive_id),
         archive_bytes=sink.written,
-        sha256=sink.sha256.hexdigest(),
+        digest=sink.digest.text(),
         counts=again.counts(),
         needs=again.needs,
         full=False,
@@ -237,12 +235,6 @@ def append_index(index: Index, sink: FrameSink) -> None:
     for frame in dump_index(index):
         digest.update(frame)
         sink.append(frame)
-    is_scattered = any(map(index.is_scattered, index.chunks))
-    footer = Footer(
-        offset,
-        sink.written - offset,
-        digest.digest(),
-        sink.sha256.digest(),
-        CHUNKED_VERSION if is_scattered else FORMAT_VERSION,
-    )
+    index_bytes = sink.written - offset
+    footer = Footer(offset, index_bytes, digest.digest(), sink.digest.text())
     sink.append(pack_footer(footer))

@@ -45,10 +45,10 @@ from scratchflow.model.results.transfer import (
     SnapshotsLacking,
     SnapshotsOffered,
 )
-from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
+from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest, manifest_in
 
 PHASE = "copy"
-# Writes an archive, and returns its SHA-256.
+# Writes an archive, and returns its digest.
 _Give = Callable[[Out], str]
 
 
@@ -172,7 +172,7 @@ def _held(offered: Sequence[WholeSnapshot], wanted: Collection[str]) -> int:
 
 
 def _manifest_of(snapshot: WholeSnapshot) -> Manifest:
-    return msgspec.json.decode(checked_manifest(snapshot.manifest.encode()), type=Manifest)
+    return manifest_in(checked_manifest(snapshot.manifest.encode()))
 
 
 def _relied_on(offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking]) -> int:
@@ -319,7 +319,7 @@ class _Copy:
             )
             if given.problem:
                 problems.append(given.problem)
-            return given.sha256
+            return given.digest
 
         try:
             self._pass_on(give, take)
@@ -341,7 +341,7 @@ class _Copy:
 
         def give(out: Out) -> str:
             sent = self._source.at_workspace("snapshots send", asked, SnapshotSent, emit=_into(out))
-            return sent.sha256
+            return sent.digest
 
         archive = self._pass_on(give, TakeArchive(archive=ArchiveOf(snapshot.id)))
         full = msgspec.structs.replace(
@@ -349,7 +349,7 @@ class _Copy:
             kind="full",
             needs=[],
             archive_bytes=archive.bytes,
-            archive_sha256=archive.sha256,
+            archive_digest=archive.digest,
         )
         return msgspec.structs.replace(
             snapshot, manifest=encode_manifest(full).decode(), archives=[archive]
@@ -370,10 +370,10 @@ class _Copy:
             raise
         finally:
             pieces.close()
-        if taken.sha256 != pieces.result:
+        if taken.digest != pieces.result:
             reason = "the archive that arrived is not the one that was read"
             raise SnapshotDamaged(snapshot=take.archive.id, reason=reason)
-        return ArchiveOf(take.archive.id, taken.size_bytes, taken.sha256)
+        return ArchiveOf(take.archive.id, taken.size_bytes, taken.digest)
 
     def _counted(self, pieces: Streamed[str]) -> Iterator[bytes]:
         for piece in pieces:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace_as, cluster_of, is_here
 from scratchflow.flows.transfer.bring import absolute
 from scratchflow.model.errors.agent import StreamBroken
@@ -175,7 +175,7 @@ def export_here(caller: Caller, request: Export, file: str, emit: Emit) -> Snaps
 
 def _receive(cluster: Cluster, asked: Send, descriptor: int, emit: Emit) -> SnapshotSent:
     """Writes what is sent; StreamBroken when it is not what was sent."""
-    digest = hashlib.sha256()
+    digest = WholeDigest()
 
     def take(event: Event) -> None:
         if not isinstance(event, Data):
@@ -187,8 +187,8 @@ def _receive(cluster: Cluster, asked: Send, descriptor: int, emit: Emit) -> Snap
             rest = rest[os.write(descriptor, rest) :]
 
     sent = cluster.at_workspace("snapshots send", asked, SnapshotSent, emit=take)
-    if sent.sha256 != digest.hexdigest():
-        raise StreamBroken(reason="its SHA-256 is not the one of the bytes that were sent")
+    if sent.digest != digest.text():
+        raise StreamBroken(reason="its digest is not the one of the bytes that were sent")
     return sent
 
 

@@ -7,7 +7,7 @@ from scratchflow.model.results.base import Result
 
 
 class SnapshotSent(Result, frozen=True):
-    """`snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive.
+    """`snapshots send`: what went out; `size_bytes` and `digest` are those of the archive.
 
     `place` is where it will be beneath the directory that it is taken to.
     """
@@ -18,7 +18,7 @@ class SnapshotSent(Result, frozen=True):
     written_files: int
     written_bytes: int
     size_bytes: int = 0
-    sha256: str = ""
+    digest: str = ""
     place: str = ""
 
 
@@ -77,13 +77,13 @@ class SnapshotsLacking(Result, frozen=True):
 
 
 class ArchiveGiven(Result, frozen=True):
-    """`snapshots give`: what went out; the SHA-256 is that of the whole archive.
+    """`snapshots give`: what went out; the digest is that of the whole archive.
 
     `problem` says what is wrong with it in the store that gave it; empty when it is as it was written.
     """
 
     size_bytes: int
-    sha256: str
+    digest: str
     problem: str = ""
 
 
@@ -91,7 +91,7 @@ class ArchiveTaken(Result, frozen=True):
     """`snapshots take`: the archive arrived whole, and was read back."""
 
     size_bytes: int
-    sha256: str
+    digest: str
 
 
 class SnapshotAdopted(Result, frozen=True):

@@ -5,13 +5,13 @@ The files reach the store first: whatever happens after that, they are safe, and
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import Counts
@@ -37,7 +37,7 @@ class Filled(msgspec.Struct, frozen=True):
     """An archive that was written into the store's temporary file."""
 
     counts: Counts
-    sha256: str
+    digest: str
 
 
 Fill = Callable[[NewSnapshot], Filled]
@@ -66,7 +66,7 @@ def commit_first(
         with NewSnapshot(lock, chosen) as new:
             filled = fill(new)
             notify.phase("verify")
-            manifest = plain_manifest(context, chosen, filled.counts, 0, filled.sha256)
+            manifest = plain_manifest(context, chosen, filled.counts, 0, filled.digest)
             new.commit(
                 msgspec.structs.replace(
                     manifest,
@@ -88,7 +88,7 @@ def receive(context: NodeContext, notify: Notifier, snapshot: str) -> Fill:
     received = context.received
 
     def fill(new: NewSnapshot) -> Filled:
-        digest = hashlib.sha256()
+        digest = WholeDigest()
         for piece in received:
             new.file.write(piece)
             digest.update(piece)
@@ -97,7 +97,7 @@ def receive(context: NodeContext, notify: Notifier, snapshot: str) -> Fill:
         archive = open_store(context, notify).temp_archive(snapshot)
         index = open_index(archive)
         _require_root(context, index, archive, snapshot)
-        return Filled(index.counts(), digest.hexdigest())
+        return Filled(index.counts(), digest.text())
 
     return fill
 

@@ -102,7 +102,7 @@ def _packing(context: NodeContext, notify: Notifier, luggage: Luggage) -> Fill:
             warn=notify.warn,
             progress=notify.progress,
         )
-        return Filled(written.counts, written.sha256)
+        return Filled(written.counts, written.digest)
 
     return fill
 

@@ -1,20 +1,18 @@
 """`snapshots import --from-mirror`: snapshots of the mirror come back into the store, under their own ids.
 
-They arrive as those of `snapshots copy` do: beside the others, compared with their SHA-256, and counted only when all archives of a
+They arrive as those of `snapshots copy` do: beside the others, compared with their digests, and counted only when all archives of a
 snapshot are there. What is known to be damaged in the store is brought again. Cut off, the next run goes on in the middle of an archive.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
 
-from scratchflow.archive.read.own_sha256 import ArchiveDigest
+from scratchflow.archive.read.own_digest import ArchiveDigest
 from scratchflow.cluster.rclone.remote import Remote, beneath
 from scratchflow.disk.durable import fsync_directory, write_new
 from scratchflow.model.errors.snapshots import (
@@ -38,7 +36,7 @@ from scratchflow.node.transfer.here import Here, adopt_whole
 from scratchflow.node.transfer.unfinished import given_up_when_full
 from scratchflow.store.catalogue import Catalogue, Skipped, needed_archives, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.commit.arriving import Arriving
+from scratchflow.store.commit.arriving import Arriving, digest_of
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
     FILE_MODE,
@@ -245,7 +243,7 @@ class _Fetching:
         if found is None or (known and known[0].archive_bytes != found):
             raise self._damaged_there(manifest.id, archive, "is missing, or not as large as it was")
         if known:
-            return ArchiveOf(archive, found, known[0].archive_sha256)
+            return ArchiveOf(archive, found, known[0].archive_digest)
         if archive not in self._sound_here:
             self._sound_here[archive] = _as_here(place, ArchiveOf(archive, found))
         return self._sound_here[archive]
@@ -262,7 +260,7 @@ class _Fetching:
             else:
                 self._arrived.add(archive.id)
                 return
-        meant = "the SHA-256 in its manifest" if archive.sha256 else "its own SHA-256"
+        meant = "the digest in its manifest" if archive.digest else "its own digest"
         raise self._damaged_there(snapshot, archive.id, f"does not match {meant}")
 
     def _damaged_there(self, snapshot: str, archive: str, what: str) -> DamagedOnMirror:
@@ -285,7 +283,7 @@ class _Fetching:
             pieces: Iterator[bytes] = iter(())
         else:
             pieces = self._counted(self._remote.pieces(f"{archive.id}{ARCHIVE_SUFFIX}", offset))
-        if not archive.sha256:
+        if not archive.digest:
             pieces = sound(pieces, archive)
         Arriving(place, archive, offset).take(pieces)
 
@@ -303,22 +301,15 @@ def sound(pieces: Iterable[bytes], archive: ArchiveOf) -> Iterator[bytes]:
     for piece in pieces:
         digest.update(piece)
         yield piece
-    if not digest.own_sha256:
-        reason = f"`{archive.id}{ARCHIVE_SUFFIX}` on the mirror does not match its own SHA-256"
+    if not digest.own_digest:
+        reason = f"`{archive.id}{ARCHIVE_SUFFIX}` on the mirror does not match its own digest"
         raise SnapshotDamaged(snapshot=archive.id, reason=reason)
 
 
 def _as_here(place: StoreDirectory, archive: ArchiveOf) -> ArchiveOf:
-    """An archive that no manifest on the mirror tells the SHA-256 of: with that of the one here, if that is as large and sound."""
-    file, digest = place.archive(archive.id), hashlib.sha256()
-    with (
-        store_errors(file),
-        suppress(FileNotFoundError, SnapshotDamaged),
-        file.open("rb") as content,
-    ):
-        if os.fstat(content.fileno()).st_size != archive.bytes:
-            return archive
-        for piece in sound(iter(lambda: content.read(_READ_BYTES), b""), archive):
-            digest.update(piece)
-        return msgspec.structs.replace(archive, sha256=digest.hexdigest())
+    """An archive that no manifest on the mirror tells the digest of: with that of the one here, if that is as large and sound."""
+    file = place.archive(archive.id)
+    with store_errors(file), suppress(FileNotFoundError):
+        if file.stat().st_size == archive.bytes and (found := digest_of(file)).own_digest:
+            return msgspec.structs.replace(archive, digest=found.digest)
     return archive

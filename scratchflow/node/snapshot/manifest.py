@@ -26,7 +26,7 @@ def new_manifest(
     options: SnapshotOptions,
     snapshot: str,
 ) -> Manifest:
-    plain = plain_manifest(context, snapshot, written.counts, written.archive_bytes, written.sha256)
+    plain = plain_manifest(context, snapshot, written.counts, written.archive_bytes, written.digest)
     return msgspec.structs.replace(
         plain,
         kind="full" if written.full else "incremental",
@@ -44,7 +44,7 @@ def new_manifest(
 
 
 def plain_manifest(
-    context: NodeContext, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
+    context: NodeContext, snapshot: str, counts: Counts, archive_bytes: int, digest: str
 ) -> Manifest:
     """The manifest of a full snapshot taken here, with nothing special about it."""
     return Manifest(
@@ -65,7 +65,7 @@ def plain_manifest(
         links=counts.links,
         bytes=counts.bytes,
         archive_bytes=archive_bytes,
-        archive_sha256=sha256,
+        archive_digest=digest,
         warnings=0,
         verified=False,
     )

@@ -1,17 +1,17 @@
 """The two ends of `snapshots copy`: a store that offers and gives, and one that says what it lacks, and takes.
 
 Both need their store alone. Archives travel as they are, so a snapshot keeps its id and its chain; every byte is compared,
-where it is read and where it arrives, with the SHA-256 in the manifest, or with the one in the footer where that is gone.
+where it is read and where it arrives, with the digest in the manifest, or with the one in the footer where that is gone.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
-from scratchflow.archive.format.container import REMNANT_VERSION
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
+from scratchflow.archive.read.own_digest import ArchiveDigest, footer_of
 from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -143,10 +143,10 @@ class _Offering:
                 raise SnapshotDamaged(snapshot=snapshot, reason=reason) from error
             known = self._manifests.get(archive)
             size = known.archive_bytes if known else file.stat().st_size
-            sha256 = known.archive_sha256 if known else ""
-            own_sha256 = footer.content_sha256.hex()
-            is_remnant = footer.version == REMNANT_VERSION
-            self._archives[archive] = ArchiveOf(archive, size, sha256, own_sha256, is_remnant)
+            digest = known.archive_digest if known else ""
+            own_digest = footer.content_digest
+            is_remnant = footer.is_remnant
+            self._archives[archive] = ArchiveOf(archive, size, digest, own_digest, is_remnant)
         return self._archives[archive]
 
 
@@ -199,12 +199,16 @@ def give(context: NodeContext, notify: Notifier, asked: GiveArchive) -> ArchiveG
         now = iso_time(time.time()) or ""
         found = Verification(snapshot=known.id, time=now, problem=problem, is_own=True)
         record_verified(place, [found])
-    return ArchiveGiven(size_bytes=digest.size_bytes, sha256=digest.sha256, problem=problem)
+    return ArchiveGiven(size_bytes=digest.size_bytes, digest=digest.digest, problem=problem)
 
 
 def _give(place: StoreDirectory, notify: Notifier, asked: GiveArchive) -> ArchiveDigest:
-    digest = ArchiveDigest()
-    with place.archive(asked.archive).open("rb", buffering=0) as file:
+    path = place.archive(asked.archive)
+    known = ""
+    with suppress(Malformed):  # what is wrong with it shows at its end
+        known = footer_of(path).content_digest
+    digest = ArchiveDigest([known])
+    with path.open("rb", buffering=0) as file:
         while piece := file.read(_PIECE_BYTES):
             rest = piece[max(0, asked.offset - digest.size_bytes) :]
             digest.update(piece)
@@ -217,9 +221,9 @@ def _give(place: StoreDirectory, notify: Notifier, asked: GiveArchive) -> Archiv
 def _problem(archive: str, found: ArchiveDigest, known: Manifest | None) -> str:
     """What is wrong with an archive that was read; empty when it is as it was written."""
     name = f"`{archive}{ARCHIVE_SUFFIX}`"
-    if known and found.sha256 != known.archive_sha256:
-        return f"{name} does not match the SHA-256 in its manifest"
-    return "" if found.own_sha256 else f"{name} does not match its own SHA-256"
+    if known and found.digest != known.archive_digest:
+        return f"{name} does not match the digest in its manifest"
+    return "" if found.own_digest else f"{name} does not match its own digest"
 
 
 def take(context: NodeContext, notify: Notifier, asked: TakeArchive) -> ArchiveTaken:
@@ -230,7 +234,7 @@ def take(context: NodeContext, notify: Notifier, asked: TakeArchive) -> ArchiveT
     arriving = Arriving(place, asked.archive, asked.offset, asked.needed_bytes)
     with given_up_when_full(context, notify, place, asked.beside, doing=_DOING):
         taken = arriving.take(context.received)
-    return ArchiveTaken(size_bytes=taken.bytes, sha256=taken.sha256)
+    return ArchiveTaken(size_bytes=taken.bytes, digest=taken.digest)
 
 
 def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopted:

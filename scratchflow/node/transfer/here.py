@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.format.container import REMNANT_VERSION, Footer
+from scratchflow.archive.format.container import Footer
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.own_sha256 import ArchiveDigest, footer_of
+from scratchflow.archive.read.own_digest import ArchiveDigest, footer_of
 from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.reader import archives_read
 from scratchflow.disk.durable import is_there
@@ -174,37 +174,39 @@ class _Known:
         return snapshot in self._meant
 
     def as_meant(self, archive: ArchiveOf) -> ArchiveOf:
-        """With the SHA-256 in its manifest here, when there is none where it comes from."""
-        if archive.sha256 or archive.id not in self._meant:
+        """With the digest in its manifest here, when there is none where it comes from."""
+        if archive.digest or archive.id not in self._meant:
             return archive
-        return msgspec.structs.replace(archive, sha256=self._meant[archive.id].archive_sha256)
+        return msgspec.structs.replace(archive, digest=self._meant[archive.id].archive_digest)
 
     def is_noted_as(self, archive: ArchiveOf) -> bool:
         """Whether it is that one, as its manifest here says, or its footer. Read as a whole where neither can tell."""
-        if archive.sha256 and archive.id in self._meant:
-            return self._meant[archive.id].archive_sha256 == archive.sha256
-        if archive.own_sha256:
+        if archive.digest and archive.id in self._meant:
+            return self._meant[archive.id].archive_digest == archive.digest
+        if archive.own_digest:
             is_as_large = self._size(archive.id) == archive.bytes
-            return is_as_large and self._own_sha256(archive.id) == archive.own_sha256
+            return is_as_large and self._own_digest(archive.id) == archive.own_digest
         return self.reads_as(archive)
 
     def reads_as(self, archive: ArchiveOf) -> bool:
         """Whether what lies here is that one, byte for byte."""
         meant = self.as_meant(archive)
-        is_known = bool(meant.sha256 or meant.own_sha256)
+        is_known = bool(meant.digest or meant.own_digest)
         return is_known and is_that(self._digest(archive.id), meant)
 
     def is_whole(self, archive: str) -> bool:
         """Whether what lies here reads as it was written, as its manifest says, or its footer when that is gone."""
         found = self._digest(archive)
         if archive in self._meant:
-            return found.sha256 == self._meant[archive].archive_sha256
-        return bool(found.own_sha256)
+            return found.digest == self._meant[archive].archive_digest
+        return bool(found.own_digest)
 
     def _digest(self, archive: str) -> ArchiveDigest:
         """Of what lies there; it is read once."""
         if archive not in self._read:
-            self._read[archive] = digest_of(self._place.archive(archive))
+            self._read[archive] = digest_of(
+                self._place.archive(archive), [self._own_digest(archive)]
+            )
         return self._read[archive]
 
     def is_another(self, archive: ArchiveOf) -> bool:
@@ -217,23 +219,23 @@ class _Known:
         Where there is no manifest of it, size and footer tell: less is left when a part was given up.
         """
         known = self._meant.get(archive.id)
-        if known and archive.sha256:
-            return known.archive_sha256 == archive.sha256
-        if not archive.sha256 and not archive.own_sha256:
+        if known and archive.digest:
+            return known.archive_digest == archive.digest
+        if not archive.digest and not archive.own_digest:
             return False
         size = known.archive_bytes if known else self._size(archive.id)
-        own_sha256 = self._own_sha256(archive.id) if archive.own_sha256 else ""
-        return size == archive.bytes and own_sha256 in {"", archive.own_sha256}
+        own_digest = self._own_digest(archive.id) if archive.own_digest else ""
+        return size == archive.bytes and own_digest in {"", archive.own_digest}
 
     def is_remnant(self, archive: str) -> bool:
         """Whether only what other snapshots need is left of it."""
         footer = self._footer(archive)
-        return footer is not None and footer.version == REMNANT_VERSION
+        return footer is not None and footer.is_remnant
 
-    def _own_sha256(self, archive: str) -> str:
+    def _own_digest(self, archive: str) -> str:
         """As its footer says; empty when that cannot be read."""
         footer = self._footer(archive)
-        return footer.content_sha256.hex() if footer else ""
+        return footer.content_digest if footer else ""
 
     def _footer(self, archive: str) -> Footer | None:
         with suppress(Malformed, OSError):

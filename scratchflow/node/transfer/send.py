@@ -5,11 +5,11 @@ Needs the store alone, so that a result can be taken home when the job that made
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.streamed import Streamed
@@ -49,7 +49,7 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
     )
     with find_source(context, notify, options, place, read_catalogue(place), None) as source:
         select = chosen_part(context, source, options)
-        size, sha256 = (0, "") if asked.dry_run else _send(context, notify, source, select)
+        size, digest = (0, "") if asked.dry_run else _send(context, notify, source, select)
         counts = source.index.counts()
         members = _members(source, select)
         return SnapshotSent(
@@ -59,7 +59,7 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
             written_files=members.files,
             written_bytes=members.size_bytes,
             size_bytes=size,
-            sha256=sha256,
+            digest=digest,
             place=place_inside(source, select, context.workspace.name),
         )
 
@@ -71,7 +71,7 @@ def _members(source: Source, select: Selection | None) -> OwnMembers:
 def _send(
     context: NodeContext, notify: Notifier, source: Source, select: Selection | None
 ) -> tuple[int, str]:
-    digest = hashlib.sha256()
+    digest = WholeDigest()
     size = 0
     reached = _Reached()
     pieces = Streamed(lambda out: _write(context, source, select, out, reached))
@@ -85,7 +85,7 @@ def _send(
             notify.emit(reached.event)
     finally:
         pieces.close()
-    return size, digest.hexdigest()
+    return size, digest.text()
 
 
 class _Reached:
@@ -118,7 +118,7 @@ def _write(
 
 def _copy(archive: Path, out: Out, manifest: Manifest, reached: _Reached) -> None:
     """A full snapshot is such an archive already."""
-    digest = hashlib.sha256()
+    digest = WholeDigest(manifest.archive_digest)
     done = 0
     with archive.open("rb") as file:
         while piece := file.read(_COPY_BYTES):
@@ -133,6 +133,6 @@ def _copy(archive: Path, out: Out, manifest: Manifest, reached: _Reached) -> Non
                 int(manifest.bytes * share),
                 manifest.bytes,
             )
-    if digest.hexdigest() != manifest.archive_sha256:
-        reason = "its archive does not match the SHA-256 in its manifest"
+    if digest.text() != manifest.archive_digest:
+        reason = "its archive does not match the digest in its manifest"
         raise SnapshotDamaged(snapshot=manifest.id, reason=reason, archive=manifest.id)

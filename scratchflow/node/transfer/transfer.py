@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from scratchflow.archive.foreign.importer import (
 )
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.container import FOOTER_WORD
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import Out
@@ -143,7 +143,7 @@ def import_snapshot(
         with NewSnapshot(lock, snapshot) as new:
             imported = _import(context, notify, coming, new.file, snapshot)
             manifest = plain_manifest(
-                context, snapshot, imported.counts, imported.archive_bytes, imported.sha256
+                context, snapshot, imported.counts, imported.archive_bytes, imported.digest
             )
             message = f"imported from {printable(source.name)}"
             new.commit(
@@ -320,11 +320,11 @@ def new_file(target: Path, token: str) -> Iterator[int]:
 
 def _copy(archive: Path, descriptor: int, manifest: Manifest) -> None:
     """Copies the archive; SnapshotDamaged when the bytes that were copied are not the manifest's."""
-    digest = hashlib.sha256()
+    digest = WholeDigest(manifest.archive_digest)
     with archive.open("rb") as source, open(descriptor, "wb", closefd=False) as target:
         while piece := source.read(4 << 20):
             digest.update(piece)
             target.write(piece)
-    if digest.hexdigest() != manifest.archive_sha256:
-        reason = "its archive does not match the SHA-256 in its manifest"
+    if digest.text() != manifest.archive_digest:
+        reason = "its archive does not match the digest in its manifest"
         raise SnapshotDamaged(snapshot=manifest.id, reason=reason, archive=manifest.id)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.read.own_sha256 import ArchiveDigest
+from scratchflow.archive.read.own_digest import ArchiveDigest
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -44,7 +44,7 @@ _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, e
 def arrived_bytes(place: StoreDirectory, archive: ArchiveOf) -> int:
     """How much of it can be taken up again of what an earlier run left half.
 
-    Nothing of one whose SHA-256 nobody knows: what is there could be of another archive.
+    Nothing of one whose digest nobody knows: what is there could be of another archive.
     """
     part = _size(_part(place, archive.id)) or 0
     return part if _has_digest(archive) and part <= archive.bytes else 0
@@ -55,15 +55,15 @@ def has_arrived(place: StoreDirectory, archive: ArchiveOf) -> bool:
     file = _whole(place, archive.id)
     if not archive.bytes or not _has_digest(archive) or _size(file) != archive.bytes:
         return False
-    return is_that(digest_of(file), archive)
+    return is_that(digest_of(file, _known(archive)), archive)
 
 
 def is_that(found: ArchiveDigest, archive: ArchiveOf) -> bool:
     """Whether what was read is this archive, by all that is known of it."""
     return (
         archive.bytes in {0, found.size_bytes}
-        and archive.sha256 in {"", found.sha256}
-        and archive.own_sha256 in {"", found.own_sha256}
+        and archive.digest in {"", found.digest}
+        and archive.own_digest in {"", found.own_digest}
     )
 
 
@@ -77,7 +77,7 @@ class Arriving(msgspec.Struct, frozen=True):
     needed_bytes: int = 0
 
     def take(self, pieces: Iterator[bytes]) -> ArchiveOf:
-        """Writes what comes, and returns size and SHA-256 of the whole as the store reads it back.
+        """Writes what comes, and returns size and digest of the whole as the store reads it back.
 
         StreamBroken when not all came: what did come stays. SnapshotDamaged when it is not the archive that was
         meant, and NoSpace when it does not fit: then nothing stays.
@@ -101,15 +101,15 @@ class Arriving(msgspec.Struct, frozen=True):
             wanted = self.archive.bytes or size
             if size < wanted:
                 raise StreamBroken(reason=f"{size} of {wanted} bytes came")
-            found = _digest(descriptor)
+            found = _digest(descriptor, _known(self.archive))
             if not is_that(found, self.archive):
                 os.unlink(part)
-                meant = "the SHA-256 in its manifest" if self.archive.sha256 else "its own SHA-256"
+                meant = "the digest in its manifest" if self.archive.digest else "its own digest"
                 reason = f"what arrived does not match {meant}"
                 raise SnapshotDamaged(snapshot=self.archive.id, reason=reason)
             os.replace(part, _whole(self.place, self.archive.id))
             fsync_directory(self.place.arriving)
-            return ArchiveOf(self.archive.id, size, found.sha256, found.own_sha256)
+            return ArchiveOf(self.archive.id, size, found.digest, found.own_digest)
 
 
 def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> list[str]:
@@ -205,12 +205,12 @@ def _free_bytes(room: os.statvfs_result) -> int | None:
     return max(0, room.f_bavail * room.f_frsize - _LEFT_BYTES)
 
 
-def digest_of(file: Path) -> ArchiveDigest:
-    """Of the whole file."""
+def digest_of(file: Path, known: Iterable[str] = ()) -> ArchiveDigest:
+    """Of the whole file, to be compared with these."""
     with store_errors(file):
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            return _digest(descriptor)
+            return _digest(descriptor, known)
         finally:
             os.close(descriptor)
 
@@ -233,7 +233,7 @@ def _alone(part: Path, archive: str) -> Iterator[int]:
         except BlockingIOError:
             raise CopyUnderWay(archive=archive) from None
         except OSError as error:
-            # Without locks two copies may write into one file: its SHA-256 then says so.
+            # Without locks two copies may write into one file: its digest then says so.
             if error.errno not in _NO_LOCKS_HERE:
                 raise
         yield descriptor
@@ -242,15 +242,19 @@ def _alone(part: Path, archive: str) -> Iterator[int]:
             os.close(descriptor)
 
 
-def _digest(descriptor: int) -> ArchiveDigest:
-    digest = ArchiveDigest()
+def _digest(descriptor: int, known: Iterable[str]) -> ArchiveDigest:
+    digest = ArchiveDigest(known)
     while piece := os.pread(descriptor, _READ_BYTES, digest.size_bytes):
         digest.update(piece)
     return digest
 
 
+def _known(archive: ArchiveOf) -> tuple[str, str]:
+    return archive.digest, archive.own_digest
+
+
 def _has_digest(archive: ArchiveOf) -> bool:
-    return bool(archive.sha256 or archive.own_sha256)
+    return any(_known(archive))
 
 
 def _write_all(descriptor: int, piece: bytes) -> None:

@@ -69,7 +69,7 @@ class NewSnapshot:
         """Makes the snapshot durable and visible, and returns its manifest as it was stored.
 
         `archive_bytes` and `verified` are the store's to say and are filled in here;
-        `archive_sha256` comes from whoever wrote the bytes, so that the check covers the whole
+        `archive_digest` comes from whoever wrote the bytes, so that the check covers the whole
         way. The archive is read back before it counts: SnapshotDamaged when it is not what was
         written. When this raises, the snapshot is not listed, except after an error once the
         manifest has its name (the last fsync): then it is there, whole, and may not survive a

@@ -1,8 +1,9 @@
-# scratchflow rescue, version 4
+# scratchflow rescue, version 5
 """Restores snapshots of scratchflow without scratchflow.
 
 Needs Python 3.6 or newer, nothing but its standard library, and the `lz4` program. This file lies
-beside the snapshots; HOW-TO-RESTORE.txt, beside it too, says how to use it.
+beside the snapshots; HOW-TO-RESTORE.txt, beside it too, says how to use it. With the package `xxhash`
+it also compares archives as a whole; without it, `lz4` compares every frame with its own checksum.
 
     python3 rescue.py list
     python3 rescue.py verify [ID ...]
@@ -27,6 +28,11 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
+
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}\Z")
 ARCHIVE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 INDEX_MAGIC = 0x184D2A53
@@ -40,6 +46,7 @@ MAX_HOLE_BYTES = 16 << 40
 MAX_SIZE = (1 << 63) - 1
 READ_BYTES = 1 << 20
 DIGEST_BYTES = 16
+REMNANTS = (3, 5)  # versions of archives of which only what others need is left
 CHECKSUM = b',\n  "checksum": "'
 COLUMNS = [
     ("mode", "H"),
@@ -101,8 +108,10 @@ class Store:
             raise Trouble("snapshot %s: its manifest is damaged" % snapshot)
         try:
             manifest = json.loads(body.decode("utf-8"))
-            newer = manifest["schema"] > 1
-            sound = manifest["id"] == snapshot and isinstance(manifest["archive_sha256"], str)
+            newer = manifest["schema"] > 2
+            if manifest["schema"] == 1:
+                manifest["archive_digest"] = "sha256:" + manifest["archive_sha256"]
+            sound = manifest["id"] == snapshot and isinstance(manifest["archive_digest"], str)
         except (ValueError, KeyError, TypeError):
             sound = False
         if not sound:
@@ -177,14 +186,18 @@ def noted_parents(store):
 
 
 def check_archive(store, snapshot):
-    """Trouble unless the archive is what was written, by its SHA-256."""
+    """Trouble unless the archive is what was written, by its digest."""
     path = store.archive(snapshot)
     try:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             footer = read_footer(file, snapshot)
             file.seek(0)
-            digest, left = hashlib.sha256(), size - FOOTER.size
+            kind, digest = digest_for(footer[3])
+            if digest is None:
+                check_parts(file, snapshot, footer)
+                return
+            left = size - FOOTER.size
             while left:
                 piece = file.read(min(left, READ_BYTES))
                 if not piece:
@@ -195,37 +208,59 @@ def check_archive(store, snapshot):
             digest.update(file.read(FOOTER.size))
     except OSError as error:
         raise Trouble("archive %s: it cannot be read: %s" % (snapshot, error.strerror))
-    if content != footer[2]:
+    if content != footer[2][: len(content)]:
         raise Trouble(
-            "archive %s: it is damaged: its SHA-256 is not the one in its footer" % snapshot
+            "archive %s: it is damaged: its digest is not the one in its footer" % snapshot
         )
     # The manifest of an archive that only others still need may have been pruned, or be damaged.
     try:
-        expected = store.manifest(snapshot)["archive_sha256"]
+        expected = store.manifest(snapshot)["archive_digest"]
     except Trouble:
         return
-    if digest.hexdigest() != expected:
-        raise Trouble("archive %s: it is damaged: its SHA-256 is not its manifest's" % snapshot)
+    if kind + digest.hexdigest() != expected:
+        raise Trouble("archive %s: it is damaged: its digest is not its manifest's" % snapshot)
+
+
+def digest_for(version):
+    """What archives of a format version are compared by; None where that cannot be had here."""
+    if version in (1, 2, 3):
+        return "sha256:", hashlib.sha256()
+    return "xxh3:", xxhash and xxhash.xxh3_128()
+
+
+def check_parts(file, snapshot, footer):
+    """Trouble unless the index of an archive, and every frame of it, has its own checksum."""
+    file.seek(footer[0])
+    region = file.read(os.fstat(file.fileno()).st_size - FOOTER.size - footer[0])
+    if hashlib.sha256(region).digest() != footer[1]:
+        raise Trouble("archive %s: its index is damaged" % snapshot)
+    file.seek(0)
+    decompressing = Decompressing(iter(lambda: file.read(READ_BYTES), b""))
+    while decompressing.read(READ_BYTES):
+        pass
+    is_sound, said = decompressing.finish()
+    if not is_sound:
+        raise Trouble("archive %s: it is damaged: %s" % (snapshot, said or "lz4 cannot read it"))
 
 
 def read_footer(file, snapshot):
-    """(offset of the index, its SHA-256, SHA-256 of all before the footer)."""
+    """(offset of the index, its SHA-256, digest of all before the footer, format version)."""
     size = os.fstat(file.fileno()).st_size
     if size < FOOTER.size:
         raise Trouble("archive %s: it is cut short" % snapshot)
     file.seek(size - FOOTER.size)
     tail = file.read(FOOTER.size)
-    magic, length, word, version, offset, count, index_sha, content_sha, crc = FOOTER.unpack(tail)
+    magic, length, word, version, offset, count, index_sha, digest, crc = FOOTER.unpack(tail)
     if magic != FOOTER_MAGIC or length != FOOTER.size - 8 or word != b"SCRFLOW1":
         raise Trouble("archive %s: it does not end as an archive does: it is cut short" % snapshot)
     if zlib.crc32(tail[8:-4]) & 0xFFFFFFFF != crc or offset + count != size - FOOTER.size:
         raise Trouble("archive %s: its last bytes are damaged" % snapshot)
-    if version not in (1, 2, 3):
+    if version not in (1, 2, 3, 4, 5):
         raise Trouble(
-            "archive %s: it has format version %d, and this rescue.py knows 1 to 3; a newer rescue.py comes with a newer scratchflow"
+            "archive %s: it has format version %d, and this rescue.py knows 1 to 5; a newer rescue.py comes with a newer scratchflow"
             % (snapshot, version)
         )
-    return offset, index_sha, content_sha, version
+    return offset, index_sha, digest, version
 
 
 def true_frames(store, file, archive_id, raw_ends, packed_ends):
@@ -241,7 +276,7 @@ def true_frames(store, file, archive_id, raw_ends, packed_ends):
         if os.path.lexists(os.path.join(store.directory, archive_id + ".json")):
             return packed_ends
         raise
-    if version != 3:
+    if version not in REMNANTS:
         return packed_ends
     file.seek(offset)
     region = file.read(os.fstat(file.fileno()).st_size - FOOTER.size - offset)
@@ -297,7 +332,7 @@ class Index:
         try:
             with open_file(store.archive(snapshot)) as file:
                 offset, sha256, _, version = read_footer(file, snapshot)
-                if version == 3:
+                if version in REMNANTS:
                     raise Trouble(
                         "archive %s: only what other snapshots need is left of it" % snapshot
                     )
@@ -1124,7 +1159,7 @@ def parse(arguments):
     verbs = parser.add_subparsers(dest="verb", metavar="list | verify | restore")
     verbs.required = True
     verbs.add_parser("list", help="show all snapshots").set_defaults(run=list_snapshots)
-    verb = verbs.add_parser("verify", help="compare archives with their SHA-256")
+    verb = verbs.add_parser("verify", help="compare archives with their digests")
     verb.add_argument("snapshot", nargs="*", help="ids; all without one")
     verb.set_defaults(run=verify)
     verb = verbs.add_parser(
@@ -1141,7 +1176,7 @@ def parse(arguments):
     verb.add_argument(
         "--no-check",
         action="store_true",
-        help="do not read every archive first to compare its SHA-256",
+        help="do not read every archive first to compare its digest",
     )
     verb.set_defaults(run=restore)
     return parser.parse_args(arguments)

@@ -20,6 +20,7 @@ from scratchflow.archive.format.container import (
     split_skippable,
 )
 from scratchflow.archive.format.index_codec import Header, dump_index
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read import reader
 from scratchflow.archive.restore import extract
 from scratchflow.archive.scan.ignore import IgnoreRules
@@ -173,7 +174,7 @@ def _put_index(path: Path, frames: Iterable[bytes]) -> None:
         len(data),
         len(region),
         hashlib.sha256(region).digest(),
-        hashlib.sha256(data + region).digest(),
+        WholeDigest().text(data + region),
     )
     path.write_bytes(data + region + pack_footer(footer))
 

@@ -185,7 +185,7 @@ def test_the_manifest_says_what_the_contract_says(desk: Desk) -> None:
     manifest = msgspec.to_builtins(read_catalogue(desk.place).snapshots[-1])
     contract = (
         "schema id time kind parent needs workspace also node job_id host tool_version files dirs "
-        "links bytes archive_bytes archive_sha256 warnings verified message"
+        "links bytes archive_bytes archive_digest warnings verified message"
     )
     assert set(contract.split()) <= set(manifest)
     assert manifest["message"] == "note"

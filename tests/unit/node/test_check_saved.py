@@ -99,9 +99,9 @@ def test_a_large_snapshot_is_read_once_a_day(desk: Desk, monkeypatch: pytest.Mon
     first = desk.backup().snapshot
     read: list[Path] = []
 
-    def noted(path: Path, *, sha256: str, progress: Callable[[int], None]) -> list[str]:
+    def noted(path: Path, *, digest: str, progress: Callable[[int], None]) -> list[str]:
         read.append(path)
-        return verify_bytes(path, sha256=sha256, progress=progress)
+        return verify_bytes(path, digest=digest, progress=progress)
 
     monkeypatch.setattr(check_saved, "verify_bytes", noted)
     assert (save(desk).read_back_age_s or 0) < 60

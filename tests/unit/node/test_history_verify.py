@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
@@ -70,7 +70,7 @@ def test_what_prune_left_whole_verifies(tmp_path: Path) -> None:
 def test_damage_to_bytes_that_a_restore_reads_is_found(tmp_path: Path, damage: str) -> None:
     desk = make_desk(tmp_path, KEEP_ONE)
     full = a_chain(desk)[0]
-    give_up(desk, full)  # so that no manifest has the SHA-256 of its archive
+    give_up(desk, full)  # so that no manifest has the digest of its archive
     archive = desk.place.archive(full)
     content = bytearray(archive.read_bytes())
     if damage == "missing":
@@ -189,10 +189,7 @@ def restores(desk: Desk, snapshot: str, expected: dict[str, bytes] | None = None
 
 def own_archive_is_harmed(desk: Desk, snapshot: str) -> bool:
     manifest = next(one for one in listed(desk) if one.id == snapshot)
-    return (
-        hashlib.sha256(desk.place.archive(snapshot).read_bytes()).hexdigest()
-        != manifest.archive_sha256
-    )
+    return WholeDigest().text(desk.place.archive(snapshot).read_bytes()) != manifest.archive_digest
 
 
 def listed(desk: Desk) -> tuple[Manifest, ...]:

@@ -65,7 +65,7 @@ def test_junk_is_passed_over(place: StoreDirectory) -> None:
         (b"[]", "damaged"),
         (b'{"schema": 1}', "damaged"),
         (b"\xff\xfe", "damaged"),
-        (seal_manifest(b'{"schema": 2, "kind": "woven"}'), "newer scratchflow \\(schema 2\\)"),
+        (seal_manifest(b'{"schema": 3, "kind": "woven"}'), "newer scratchflow \\(schema 3\\)"),
         (encode_manifest(make_manifest(make_id(5))), "another snapshot"),
         (encode_manifest(make_manifest(make_id(), needs=["../../x"])), "needs"),
         (encode_manifest(make_manifest(make_id(), kind="odd")), "damaged"),

@@ -205,12 +205,12 @@ export interface AllocationShown {
 }
 
 /**
- * `snapshots give`: what went out; the SHA-256 is that of the whole archive.
+ * `snapshots give`: what went out; the digest is that of the whole archive.
  * `problem` says what is wrong with it in the store that gave it; empty when it is as it was written.
  */
 export interface ArchiveGiven {
   size_bytes: number;
-  sha256: string;
+  digest: string;
   problem?: string;
 }
 
@@ -222,22 +222,22 @@ export interface ArchiveLacking {
 }
 
 /**
- * An archive that a snapshot reads from. `sha256` is in the manifest of its own snapshot: empty when that is gone.
- * `own_sha256` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
+ * An archive that a snapshot reads from. `digest` is in the manifest of its own snapshot: empty when that is gone.
+ * `own_digest` is in its footer, of everything before that. Of one that is written while it is sent, neither is known,
  * nor the size: 0 then.
  */
 export interface ArchiveOf {
   id: string;
   bytes?: number;
-  sha256?: string;
-  own_sha256?: string;
+  digest?: string;
+  own_digest?: string;
   is_remnant?: boolean;
 }
 
 /** `snapshots take`: the archive arrived whole, and was read back. */
 export interface ArchiveTaken {
   size_bytes: number;
-  sha256: string;
+  digest: string;
 }
 
 /** `attach`: the command that shows the session; it was run when there was a terminal. */
@@ -926,7 +926,7 @@ export interface Manifest {
   links: number;
   bytes: number;
   archive_bytes: number;
-  archive_sha256: string;
+  archive_digest: string;
   warnings: number;
   verified: boolean;
   message?: string;
@@ -1569,7 +1569,7 @@ export interface SnapshotRow {
 }
 
 /**
- * `snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive.
+ * `snapshots send`: what went out; `size_bytes` and `digest` are those of the archive.
  * `place` is where it will be beneath the directory that it is taken to.
  */
 export interface SnapshotSent {
@@ -1579,7 +1579,7 @@ export interface SnapshotSent {
   written_files: number;
   written_bytes: number;
   size_bytes?: number;
-  sha256?: string;
+  digest?: string;
   place?: string;
 }
 

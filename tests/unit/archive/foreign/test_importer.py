@@ -19,7 +19,7 @@ def _import(bench: Bench, path: Path, where: foreign.Where = foreign.unchanged) 
         imported = foreign.import_archive(
             path, out, archive_id="F", warn=bench.warn, where=where, lists_chunks=True
         )
-    assert verify.verify_archive(bench.path("F"), sha256=imported.sha256) == []
+    assert verify.verify_archive(bench.path("F"), digest=imported.digest) == []
     return reader.open_index(bench.path("F"))
 
 

@@ -17,7 +17,7 @@ from tests.unit.archive.conftest import Bench, State, fill, tree_state
 def _import(bench: Bench, path: Path, where: foreign.Where = foreign.unchanged) -> Index:
     with bench.path("F").open("wb", buffering=0) as out:
         imported = foreign.import_archive(path, out, archive_id="F", warn=bench.warn, where=where)
-    assert verify.verify_archive(bench.path("F"), sha256=imported.sha256) == []
+    assert verify.verify_archive(bench.path("F"), digest=imported.digest) == []
     return reader.open_index(bench.path("F"))
 
 

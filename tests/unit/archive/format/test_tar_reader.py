@@ -54,7 +54,7 @@ def imported(bench: Bench, tar: bytes) -> State:
     source.write_bytes(lz4.frame.compress(tar, content_checksum=True))
     with bench.path("F").open("wb", buffering=0) as out:
         done = foreign.import_archive(source, out, archive_id="F", warn=bench.warn)
-    assert verify.verify_archive(bench.path("F"), sha256=done.sha256) == []
+    assert verify.verify_archive(bench.path("F"), digest=done.digest) == []
     return tree_state(bench.restore(reader.open_index(bench.path("F"))), whole_seconds=True)
 
 

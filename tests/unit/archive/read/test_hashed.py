@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.format.container import FOOTER_BYTES
-from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.format.whole_digest import SHA256, XXH3, WholeDigest
 from scratchflow.archive.read.hashed import HashedFile
 
 CONTENT = os.urandom(3_000_000)
@@ -24,51 +23,31 @@ def descriptor(tmp_path: Path) -> Iterator[int]:
     os.close(found)
 
 
-def _hashes(content: bytes) -> tuple[bytes, str]:
-    whole = hashlib.sha256(content).hexdigest()
-    return hashlib.sha256(content[: max(0, len(content) - FOOTER_BYTES)]).digest(), whole
+def _digests(content: bytes, kind: str = XXH3) -> tuple[str, str]:
+    before = content[: max(0, len(content) - FOOTER_BYTES)]
+    return WholeDigest(kind).text(before), WholeDigest(kind).text(content)
 
 
 @pytest.mark.parametrize("counts", [[], [1], [5000, 1_200_000, 3], [len(CONTENT) - FOOTER_BYTES]])
-def test_the_hashes_are_those_of_the_whole_file(descriptor: int, counts: list[int]) -> None:
+def test_the_digests_are_those_of_the_whole_file(descriptor: int, counts: list[int]) -> None:
     file = HashedFile(descriptor)
     at = 0
     for count in counts:
         room = bytearray(count)
         file.fill(memoryview(room))
         assert room == CONTENT[at : at + count]
-        file.take(memoryview(room))
         at += count
-    assert file.finish() == _hashes(CONTENT)
+    assert file.finish() == _digests(CONTENT)
 
 
 @pytest.mark.parametrize("size", [0, 1, FOOTER_BYTES, FOOTER_BYTES + 1])
 def test_a_file_may_be_as_short_as_it_likes(tmp_path: Path, size: int) -> None:
     (tmp_path / "short").write_bytes(CONTENT[:size])
     with (tmp_path / "short").open("rb") as file:
-        assert HashedFile(file.fileno()).finish() == _hashes(CONTENT[:size])
+        assert HashedFile(file.fileno()).finish() == _digests(CONTENT[:size])
 
 
-def test_what_was_read_and_not_hashed_is_read_again_at_the_end(descriptor: int) -> None:
-    file = HashedFile(descriptor)
-    rooms = [memoryview(bytearray(count)) for count in (5000, 70_000, 300)]
-    for room in rooms:
-        file.fill(room)
-    file.take(rooms[0])
-    assert file.finish() == _hashes(CONTENT)
-
-
-def test_more_than_there_is_cannot_be_had_and_leaves_the_hashes_as_they_are(
-    descriptor: int,
-) -> None:
-    file = HashedFile(descriptor)
-    with pytest.raises(Malformed, match="cut short"):
-        file.fill(memoryview(bytearray(len(CONTENT) + 1)))
-    assert file.finish() == _hashes(CONTENT)
-
-
-def test_progress_is_told_on_the_way(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scratchflow.archive.read.hashed._REPORT_EVERY_BYTES", 1 << 20)
-    told: list[int] = []
-    HashedFile(descriptor).finish(told.append)
-    assert told == [1 << 20, 2 << 20]
+def test_they_are_of_the_kind_that_is_asked_for(descriptor: int) -> None:
+    file = HashedFile(descriptor, "sha256:ab")
+    file.fill(memoryview(bytearray(5000)))
+    assert file.finish() == _digests(CONTENT, SHA256)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import random
 import stat
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read import reader, verify
 from scratchflow.archive.restore import extract
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
@@ -32,9 +32,9 @@ def _archive(bench: Bench) -> Path:
 
 def test_a_whole_archive_has_no_problems(bench: Bench) -> None:
     path = _archive(bench)
-    assert verify.verify_archive(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest()) == []
-    assert verify.verify_archive(path, sha256="0" * 64) == [
-        "it does not match the SHA-256 in its manifest"
+    assert verify.verify_archive(path, digest=WholeDigest().text(path.read_bytes())) == []
+    assert verify.verify_archive(path, digest="xxh3:" + "0" * 32) == [
+        "it does not match the digest in its manifest"
     ]
 
 
@@ -182,5 +182,5 @@ def test_damage_in_any_frame_is_named_and_ends_the_threads(bench: Bench, threads
     before = threading.active_count()
     problems = verify.verify_archive(path, threads=threads)
     assert "frame 2" in problems[0] or "frame 3" in problems[0]
-    assert "SHA-256 in its footer" in problems[1]
+    assert "digest in its footer" in problems[1]
     assert threading.active_count() == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.write.frame_sink import _MAX_SMALLEST_BYTES, FRAME_BYTES, FrameSink
 from scratchflow.model.errors.store import TargetFull
 
@@ -44,7 +44,7 @@ def test_what_goes_in_comes_out_in_order(tmp_path: Path, threads: int) -> None:
             sink.put(_CONTENT[start : start + 700_001])
         sink.close()
     assert _unpacked(path) == _CONTENT
-    assert sink.sha256.hexdigest() == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert sink.digest.text() == WholeDigest().text(path.read_bytes())
     assert sink.written == path.stat().st_size == sink.frames.packed_ends[-1]
     ends = [0, *sink.frames.raw_ends]
     assert ends[-1] == len(_CONTENT)

@@ -36,6 +36,7 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
 from scratchflow.store.retention.marks import read_marks
+from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk
 from tests.unit.flows.transfer.conftest import Two, rot
 
@@ -106,6 +107,26 @@ def test_a_workspace_there_goes_on_with_a_later_snapshot_without_those_between(t
     done = settle(two.there.context, two.there.notify, Settle(snapshot=newest))
     assert (done.action, done.snapshot) == ("restored", newest)
     assert two.there.content() == two.here.content()
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_those_of_earlier_versions_are_copied_by_their_own_kind_of_digest(
+    two: Two, *, gone: bool
+) -> None:
+    first, second, last = two.here.ids
+    for one in (first, second):
+        as_earlier(two.here.place, one)
+    if gone:  # so that the digest in its footer is all that is known of the first archive
+        prune_snapshots(two.here.context, two.here.notify, Prune(snapshots=(first,)))
+    two.copy()
+    assert two.there.ids == two.here.ids
+    for one in two.here.ids:
+        two.require_same(one)
+    assert two.copy().sent_bytes == 0
+    rot(two.there.place.archive(first))
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    two.copy()
+    two.require_same(last)
 
 
 def test_a_dry_run_says_how_much_and_changes_nothing(two: Two) -> None:
@@ -206,7 +227,7 @@ def test_a_damaged_archive_is_said_to_be_that_of_the_source(two: Two) -> None:
     with pytest.raises(DamagedAtSource) as caught:
         two.copy(damaged)
     assert "damaged in the store of profile `here`" in str(caught.value)
-    assert f"`{damaged}.tar.lz4` does not match the SHA-256 in its manifest" in str(caught.value)
+    assert f"`{damaged}.tar.lz4` does not match the digest in its manifest" in str(caught.value)
     assert "`scratchflow -p here snapshots verify`" in caught.value.shown_hint
     # All of them need it, and `status` says so from now on.
     assert known_damaged(two.here.place, read_catalogue(two.here.place).snapshots) == set(

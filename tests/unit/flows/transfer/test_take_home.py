@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +10,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.transfer import take_home
 from scratchflow.model.errors.agent import StreamBroken
@@ -28,27 +28,27 @@ SENT = SnapshotSent(snapshot="s", files=1, bytes=1, written_files=1, written_byt
 class FakeCluster:
     """Sends what the test says."""
 
-    def __init__(self, pieces: list[bytes], sha256: str) -> None:
+    def __init__(self, pieces: list[bytes], digest: str) -> None:
         self._pieces = pieces
-        self._sha256 = sha256
+        self._digest = digest
 
     def at_workspace(self, *_: Any, emit: Callable[[Event], None]) -> SnapshotSent:
         for piece in self._pieces:
             emit(Data(content=piece))
             emit(Progress(phase="send"))
-        return msgspec.structs.replace(SENT, sha256=self._sha256)
+        return msgspec.structs.replace(SENT, digest=self._digest)
 
 
-def receive(target: Path, pieces: list[bytes], sha256: str) -> list[Event]:
+def receive(target: Path, pieces: list[bytes], digest: str) -> list[Event]:
     told: list[Event] = []
-    cluster = cast("Cluster", FakeCluster(pieces, sha256))
+    cluster = cast("Cluster", FakeCluster(pieces, digest))
     with new_file(target, "0000") as descriptor:
         take_home._receive(cluster, Send(), descriptor, told.append)
     return told
 
 
 def test_the_file_appears_when_it_is_whole(tmp_path: Path) -> None:
-    digest = hashlib.sha256(b"onetwo").hexdigest()
+    digest = WholeDigest().text(b"onetwo")
     told = receive(tmp_path / "file", [b"one", b"two"], digest)
     assert (tmp_path / "file").read_bytes() == b"onetwo"
     assert {type(event) for event in told} == {Progress}
@@ -56,7 +56,7 @@ def test_the_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"one"], [b"one", b"twO"], []])
 def test_bytes_that_differ_on_the_way_leave_no_file(tmp_path: Path, pieces: list[bytes]) -> None:
-    digest = hashlib.sha256(b"onetwo").hexdigest()
+    digest = WholeDigest().text(b"onetwo")
     with pytest.raises(StreamBroken):
         receive(tmp_path / "file", pieces, digest)
     assert list(tmp_path.iterdir()) == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 import msgspec
 import pytest
 
 from scratchflow.archive.format.container import FOOTER_BYTES
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.model.errors.agent import RequestRefused, StreamBroken
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
@@ -48,9 +48,9 @@ def test_what_is_offered_tells_size_and_digest_of_every_archive(
     desk: Desk, offered: WholeSnapshot
 ) -> None:
     content = desk.place.archive(offered.id).read_bytes()
-    sha256 = hashlib.sha256(content).hexdigest()
-    own_sha256 = hashlib.sha256(content[:-FOOTER_BYTES]).hexdigest()
-    assert offered.archives == [ArchiveOf(offered.id, len(content), sha256, own_sha256)]
+    digest = WholeDigest().text(content)
+    own_digest = WholeDigest().text(content[:-FOOTER_BYTES])
+    assert offered.archives == [ArchiveOf(offered.id, len(content), digest, own_digest)]
     assert offered.manifest.encode() == desk.place.manifest(offered.id).read_bytes()
 
 
@@ -71,7 +71,7 @@ def test_it_is_given_from_where_it_is_wanted_and_held_meanwhile(
     )
     sent = b"".join(event.content for event in desk.events if isinstance(event, Data))
     assert sent == content[77:]
-    assert given.sha256 == hashlib.sha256(content).hexdigest()
+    assert given.digest == WholeDigest().text(content)
     assert held == {offered.id}
     assert held_archives(desk.place) == set()
 

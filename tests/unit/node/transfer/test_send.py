@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore.extract import extract
@@ -27,7 +27,7 @@ def send(desk: Desk, target: Path, **asked: object) -> SnapshotSent:
     content = b"".join(event.content for event in desk.events if isinstance(event, Data))
     target.write_bytes(content)
     if not asked.get("dry_run"):
-        assert (sent.size_bytes, sent.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+        assert (sent.size_bytes, sent.digest) == (len(content), WholeDigest().text(content))
     return sent
 
 

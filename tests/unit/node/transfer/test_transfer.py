@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from scratchflow.archive.format.container import FOOTER_BYTES, Footer, pack_footer
 from scratchflow.archive.format.index_codec import dump_index
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
@@ -382,7 +383,7 @@ def _put_index(path: Path, index: Index) -> None:
     content = path.read_bytes()
     offset = int.from_bytes(content[-FOOTER_BYTES + 20 : -FOOTER_BYTES + 28], "little")
     region = b"".join(dump_index(index))
-    sums = hashlib.sha256(region).digest(), hashlib.sha256(content[:offset] + region).digest()
+    sums = hashlib.sha256(region).digest(), WholeDigest().text(content[:offset] + region)
     path.write_bytes(content[:offset] + region + pack_footer(Footer(offset, len(region), *sums)))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import time
 from pathlib import Path
 
 import pytest
 
-from scratchflow.archive.read.own_sha256 import noted_sha256
+from scratchflow.archive.format.whole_digest import WholeDigest
+from scratchflow.archive.read.own_digest import footer_of
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import NoSpace
@@ -30,7 +30,7 @@ from tests.unit.conftest import Desk
 
 ID = "20261115T103000Z-570643"
 CONTENT = b"some bytes of an archive"
-ARCHIVE = ArchiveOf(ID, len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+ARCHIVE = ArchiveOf(ID, len(CONTENT), WholeDigest().text(CONTENT))
 
 
 @pytest.fixture
@@ -128,13 +128,13 @@ def test_other_bytes_are_refused_and_go(place: StoreDirectory, content: bytes) -
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_one_whose_manifest_is_gone_is_compared_with_the_sha256_in_its_footer(
+def test_one_whose_manifest_is_gone_is_compared_with_the_digest_in_its_footer(
     desk: Desk, *, changed: bool
 ) -> None:
     snapshot = desk.backup().snapshot or ""
     content = bytearray(desk.place.archive(snapshot).read_bytes())
     archive = ArchiveOf(
-        snapshot, len(content), own_sha256=noted_sha256(desk.place.archive(snapshot))
+        snapshot, len(content), own_digest=footer_of(desk.place.archive(snapshot)).content_digest
     )
     arriving = Arriving(desk.place, archive, 0)
     if not changed:
@@ -142,7 +142,7 @@ def test_one_whose_manifest_is_gone_is_compared_with_the_sha256_in_its_footer(
         assert has_arrived(desk.place, archive)
         return
     content[2000] ^= 1
-    with pytest.raises(SnapshotDamaged, match="its own SHA-256"):
+    with pytest.raises(SnapshotDamaged, match="its own digest"):
         arriving.take(iter([bytes(content)]))
     assert names(desk.place) == []
 

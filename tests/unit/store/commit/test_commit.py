@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.disk.direct import BUFFER_BYTES
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
@@ -48,7 +48,7 @@ def test_a_commit_is_listed_and_reads_back(place: StoreDirectory, lock: StoreLoc
     stored = commit_bytes(lock, make_id(), b"archive")
     assert read_catalogue(place).snapshots == (stored,)
     assert stored.archive_bytes == 7
-    assert stored.archive_sha256 == hashlib.sha256(b"archive").hexdigest()
+    assert stored.archive_digest == WholeDigest().text(b"archive")
     assert stored.verified
     assert place.archive(make_id()).read_bytes() == b"archive"
     assert names(place) == {f"{make_id()}.tar.lz4", f"{make_id()}.json"}

@@ -25,6 +25,7 @@ from scratchflow.node.history import list_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 from tests.unit.node.transfer.test_transfer import (
     ALSO,
@@ -75,6 +76,16 @@ def run(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-I", "-S", str(store / "rescue.py"), *arguments],
         cwd=empty,
         env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def run_with_packages(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(store / "rescue.py"), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -181,6 +192,37 @@ def test_list_and_verify_tell_what_is_there(history: Desk, tmp_path: Path) -> No
     done = run(store, "verify", history.ids[-1])
     assert done.returncode == 1
     assert history.ids[0] in done.stdout
+
+
+def test_where_xxhash_is_installed_archives_are_compared_as_a_whole(
+    history: Desk, tmp_path: Path
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    done = run_with_packages(store, "verify")
+    assert done.returncode == 0, done.stdout
+    archive = store / f"{history.ids[0]}.tar.lz4"
+    flip(archive, archive.stat().st_size // 2)
+    done = run_with_packages(store, "verify")
+    assert done.returncode == 1
+    assert "its digest is not the one in its footer" in done.stdout
+    shutil.copy(history.place.archive(history.ids[1]), archive)
+    done = run_with_packages(store, "verify", history.ids[-1])
+    assert "its digest is not its manifest's" in done.stdout
+
+
+def test_snapshots_of_earlier_versions_are_read_and_compared(history: Desk, tmp_path: Path) -> None:
+    for one in history.ids:
+        as_earlier(history.place, one)
+    store = copied(history, tmp_path / "copy")
+    assert run(store, "verify").returncode == 0
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "theirs"))
+    assert done.returncode == 0, done.stderr
+    history.restore(to=tmp_path / "ours")
+    assert tree(tmp_path / "theirs") == tree(tmp_path / "ours")
+    archive = store / f"{history.ids[0]}.tar.lz4"
+    flip(archive, archive.stat().st_size // 2)
+    done = run(store, "verify", history.ids[-1])
+    assert "its digest is not the one in its footer" in done.stdout
 
 
 @pytest.mark.parametrize("suffix", [".tar.lz4", ".json"])
