@@ -65,6 +65,8 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     open_to_the_network: bool = False
     silent: bool = False
     """Whether it listens and gave no answer to a first request."""
+    missing_logs: str = ""
+    """The directory whose logs TensorBoard is to show, when it is not there."""
 
 
 def is_server_name(name: str) -> bool:

@@ -134,6 +134,7 @@ def _start(
             end_server(login, keeps, held_jobs(login))
     _warn_of_the_port(login, listening)
     _warn_of_silence(login, record.name, listening)
+    _warn_of_missing_logs(login, record.name, listening)
     return started
 
 
@@ -225,6 +226,15 @@ def _warn_of_silence(login: LoginHost, name: str, listening: Listening) -> None:
             f" be no web server, or still be loading; what it prints is in `{listening.log}` there"
         )
         login.caution("serve.no_answer", message)
+
+
+def _warn_of_missing_logs(login: LoginHost, name: str, listening: Listening) -> None:
+    if listening.missing_logs:
+        message = (
+            f"there is no directory `{listening.missing_logs}` on `{listening.node}`: TensorBoard is empty until"
+            f" logs are written there; if the name is wrong, `scratchflow serve stop {name}` ends it"
+        )
+        login.caution("serve.no_logs", message)
 
 
 def _started(record: ServerRecord, *, changed: bool = True) -> ServerStarted:

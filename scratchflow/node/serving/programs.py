@@ -34,6 +34,8 @@ class Program(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
     # What a browser asks for first, when it is known to be a web server.
     page: str = ""
+    # The directory that TensorBoard shows.
+    logs: str = ""
 
 
 def wants_port(asked: RunServer) -> bool:
@@ -55,7 +57,7 @@ def program_of(
         python = _python_with("tensorboard", "TensorBoard", environment, node)
         logs = os.path.join(directory, *asked.words[:1])
         argv = [python, str(_TENSORBOARD), address.socket, logs]
-        return Program(argv, {**environment, "PYTHONUNBUFFERED": "1"}, page="/")
+        return Program(argv, {**environment, "PYTHONUNBUFFERED": "1"}, page="/", logs=logs)
     if asked.kind == "jupyter":
         return _jupyter(
             asked, address, environment, directory=directory, private=private, node=node

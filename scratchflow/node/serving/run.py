@@ -81,7 +81,7 @@ def run_server(
                 open_until.enter_context(guard.watching())
             if not server.answers(program.page):
                 return ServerEnded(reason=signals.reason)
-            listening = server.listening(environment)
+            listening = server.listening(environment, program.logs)
             record = _Record(here, asked, environment)
             record.mark(listening)
             notify.emit(Status(data=msgspec.to_builtins(listening)))
@@ -199,8 +199,8 @@ class _Server:
             log=self._log,
         )
 
-    def listening(self, environment: Mapping[str, str]) -> Listening:
-        """Where it is."""
+    def listening(self, environment: Mapping[str, str], logs: str) -> Listening:
+        """Where it is, and whether the logs that it shows are there."""
         port = self._address.port
         return Listening(
             node=self._here.node,
@@ -212,6 +212,7 @@ class _Server:
             open_to_the_network=bool(port) and is_open_to_the_network(port),
             # The others were asked for a page before.
             silent=self._asked.kind == "command" and is_silent(self._address),
+            missing_logs="" if os.path.isdir(logs) else logs,
         )
 
     def until_the_end(self, record: _Record) -> str:

@@ -16,6 +16,7 @@ from scratchflow.model.errors.serve import (
     ServerStuck,
     ServerTaken,
 )
+from scratchflow.model.events import Warned
 from scratchflow.model.requests import StartServer
 from scratchflow.node.serving.listening import Address, listens
 from scratchflow.workspace.servers import (
@@ -66,6 +67,24 @@ def test_one_that_listens_and_gives_no_answer_is_told(here: Here) -> None:
     started = start_server(here.host, StartServer(words=(sys.executable, "-c", code, "{socket}")))
     assert started.changed
     assert here.warnings == ["serve.no_answer"]
+
+
+@pytest.mark.slow
+def test_tensorboard_without_its_logs_starts_and_is_warned_of(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the node says of a TensorBoard, which is not installed here.
+    first_sign = module._first_sign
+    monkeypatch.setattr(
+        module,
+        "_first_sign",
+        lambda *given: msgspec.structs.replace(first_sign(*given), missing_logs="/s/work/rnus"),
+    )
+    assert start_server(here.host, StartServer(words=PAGES, name="tb")).changed
+    (warning,) = (event for event in here.said if isinstance(event, Warned))
+    assert warning.code == "serve.no_logs"
+    assert "no directory `/s/work/rnus`" in warning.message
+    assert "`scratchflow serve stop tb`" in warning.message
 
 
 @pytest.mark.parametrize(

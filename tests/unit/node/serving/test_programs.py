@@ -117,7 +117,8 @@ def test_tensorboard_gets_the_logs_of_the_workspace(
 ) -> None:
     (tmp_path / "modules" / "tensorboard").mkdir(parents=True)
     found = program(asked("runs", kind="tensorboard"), tmp_path, environment=environment)
-    assert found.argv[2:] == ["/tmp/x/s", str(tmp_path / "runs")]
+    assert found.argv[2:] == ["/tmp/x/s", found.logs]
+    assert found.logs == str(tmp_path / "runs")
     assert Path(found.argv[1]).is_file()
 
 

@@ -20,6 +20,7 @@ from scratchflow.model.requests import RunServer
 from scratchflow.model.results.serve import ServerEnded
 from scratchflow.node.progress import Notifier
 from scratchflow.node.serving import run as module
+from scratchflow.node.serving.programs import program_of
 from scratchflow.node.serving.run import run_server
 from scratchflow.workspace.servers import Listening, ServerRecord, read_server, write_server
 from tests.serving import write_program
@@ -108,6 +109,21 @@ def test_one_that_listens_and_never_answers_is_told_apart(
     node.run(sys.executable, "-c", code, "{socket}")
     node.run(sys.executable, "pages.py", "{socket}")
     assert [listening.silent for listening in node.heard] == [True, False]
+
+
+def test_logs_that_are_not_there_are_named(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, wrong = node.desk.work / "runs", node.desk.work / "rnus"
+    runs.mkdir()
+    for logs in (str(runs), str(wrong)):
+        monkeypatch.setattr(
+            module,
+            "program_of",
+            lambda *given, logs=logs, **named: msgspec.structs.replace(
+                program_of(*given, **named), logs=logs
+            ),
+        )
+        node.run(sys.executable, "pages.py", "{socket}")
+    assert [listening.missing_logs for listening in node.heard] == ["", str(wrong)]
 
 
 def test_how_it_ended_by_itself_is_noted_in_its_record(node: Node) -> None:
