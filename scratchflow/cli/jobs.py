@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced
 from scratchflow.cli.job_words import (
     details,
     differences,
@@ -236,7 +236,7 @@ def debug(context: typer.Context, job: Annotated[str, JOB]) -> Call[DebugReady]:
         asker = TerminalAsker(emit, may_ask=who.may_ask, yes=False)
         return debug_job(who, emit, job, opens_shell=asker.can_ask)
 
-    return Call("jobs debug", flow, _debugged)
+    return announced("looking for the job", Call("jobs debug", flow, _debugged))
 
 
 def _debugged(ready: DebugReady) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced
 from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
 from scratchflow.model.ages import named, shown_id
 from scratchflow.model.errors.base import EndedBySignal
@@ -19,6 +19,7 @@ from scratchflow.process.interrupted import Interrupted
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
 
+_LOOKING = "looking for the snapshot"
 _CUT_SHORT = (
     "If files were written already, the workspace is half of two states: `scratchflow restore` finishes it,"
     " `scratchflow restore --abandon` leaves it as it is."
@@ -31,7 +32,7 @@ def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call
         # A file, a directory of the node and a restore that was begun there are the first node's alone.
         is_of_one = request.dry_run or request.to or request.source or request.abandon
         node = "" if is_of_one else EVERY_NODE
-        call = at_workspace(who, "restore", request, shown_restored, node=node)
+        call = announced(_LOOKING, at_workspace(who, "restore", request, shown_restored, node=node))
         is_elsewhere = request.dry_run or request.to is not None
         return call if is_elsewhere else _telling_what_an_end_means(call)
 
@@ -40,7 +41,7 @@ def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call
 
         return restore_here(who, request, here, emit)
 
-    return Call("restore", run, shown_restored)
+    return announced(_LOOKING, Call("restore", run, shown_restored))
 
 
 def restored_code(
@@ -53,7 +54,7 @@ def restored_code(
 
         return bring_code(who, emit, job, request, here)
 
-    call = Call(op, run, shown_restored)
+    call = announced("looking for the job", Call(op, run, shown_restored))
     is_elsewhere = request.dry_run or here is not None or request.to is not None
     return call if is_elsewhere else _telling_what_an_end_means(call)
 
@@ -66,7 +67,7 @@ def restored_from_mirror(who: Caller, request: Restore, here: str | None) -> Cal
 
         return restore_from_mirror(who, emit, request, here)
 
-    call = Call("restore", run, shown_restored)
+    call = announced("looking at the mirror", Call("restore", run, shown_restored))
     return call if here is not None or request.to is not None else _telling_what_an_end_means(call)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli import transfer_words as words
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced
 from scratchflow.cli.naming import NAMED, zone_for
 from scratchflow.cli.options import DRY_RUN, SNAPSHOT, caller
 from scratchflow.cli.remote_call import at_workspace
@@ -43,7 +43,8 @@ def export(
     request = requests.Export(
         file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
     )
-    return at_workspace(caller(context), "snapshots export", request, words.exported)
+    call = at_workspace(caller(context), "snapshots export", request, words.exported)
+    return announced("looking for the snapshot", call)
 
 
 def _export_here(
@@ -62,7 +63,7 @@ def _export_here(
 
         return export_here(who, request, file, emit)
 
-    return Call("snapshots export", run, words.exported)
+    return announced("looking for the snapshot", Call("snapshots export", run, words.exported))
 
 
 def copy(

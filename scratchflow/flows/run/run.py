@@ -17,7 +17,7 @@ from scratchflow.flows.run.start import Start, Wanted, not_too_long, words_of
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.run import RunDirectoryMissing
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Progress
 from scratchflow.model.requests import EVERY_NODE, CarrierOf, Hold, RunAt
 from scratchflow.model.results.run import RunCarrier, RunEnded, RunPlace
 from scratchflow.process.far_words import replacing_argv
@@ -33,9 +33,11 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         with cluster_of(settings, caller, emit) as cluster:
             place = cluster.at_workspace("run place", RunAt(), RunPlace)
         _warn_if_behind(place, emit)
-        _become(place, wanted)
+        with question_open(emit):  # the terminal is the command's now
+            _become(place, wanted)
     if wanted.terminal:
         _require_terminal(wanted)
+        emit(Progress(phase="connecting to the node"))
     with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
         found = _carrier(cluster, wanted)
         # Of a command that nobody watches, nobody would see that its directory is not there.

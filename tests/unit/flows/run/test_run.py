@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from scratchflow.flows.run import run as module
+from scratchflow.flows.run.foreground import Foreground
 from scratchflow.flows.run.start import Wanted
-from scratchflow.model.events import Warned
+from scratchflow.model.events import Answered, Asking, Progress, Warned
 from scratchflow.model.results.run import RunCarrier, RunPlace, RunWindow
 from tests.unit.flows.told import ToldCluster, give
 
@@ -97,3 +98,18 @@ def test_work_in_a_copy_that_is_not_the_newest_is_warned_of_once_with_the_way_ou
     assert isinstance(warning, Warned)
     assert warning.code == "workspace.behind"
     assert f"from snapshot a, and the newest is b: `scratchflow {next_step}`" in warning.message
+
+
+def test_a_shell_is_announced_and_has_the_terminal_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carrier = RunCarrier(job_id=7, node="node-1", argv=[], terminal_argv=[])
+    answers = {"run carrier": carrier, "run place": RunPlace(directory="/s/work")}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers, profile='login = "local"'))
+    monkeypatch.setattr(module, "_require_terminal", lambda _: None)
+    monkeypatch.setattr(Foreground, "code", lambda _: 3)
+    assert module.run(cluster.caller, cluster.emit, Wanted(terminal=True)).code == 3
+    assert cluster.told == [Progress(phase="connecting to the node"), Asking(), Answered()]
+    cluster.told.clear()
+    module.run(cluster.caller, cluster.emit, Wanted(command=("make",)))
+    assert cluster.told == [Asking(), Answered()]
