@@ -1,4 +1,4 @@
-"""Text in lines of a given width, broken at spaces only: what stands in backticks stays in one piece."""
+"""Text in lines of a given width, broken at spaces only: what stands in backticks stays in one piece, and so does a number with its unit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 
 from scratchflow.model.text import cells
 
-# A word with the backticks in it: `(run `scratchflow up`),` has two.
-_WORD = re.compile(r"(?:`[^`]*`|[^ ])+")
+# A word with the backticks in it: `(run `scratchflow up`),` has two. A space that a unit follows is part of it: `(9 B)`.
+_UNIT = r"(?:[KMGTP]i)?B|s|min|h"
+_WORD = re.compile(rf"(?:`[^`]*`|[^ ]|(?<=[0-9]) (?=(?:{_UNIT})\b))+")
 
 
 class Whole(str):

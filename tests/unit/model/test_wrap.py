@@ -25,6 +25,10 @@ COMMANDS = st.lists(st.text("ab -", min_size=1, max_size=20).map(lambda text: f"
         ("label    aligned with spaces", ["label    aligned", "  with spaces"]),
         ("a lone ` is only a character of it", ["a lone ` is only a", "  character of it"]),
         ("日本 日本 日本 日本 日本", ["日本 日本 日本", "  日本 日本"]),
+        ("restored 1 file (9 B) written", ["restored 1 file", "  (9 B) written"]),
+        ("all of it, in 0.18 s", ["all of it, in", "  0.18 s"]),
+        ("it takes, say, 1.5 GiB there", ["it takes, say,", "  1.5 GiB there"]),
+        ("on the node-1 stays", ["on the node-1", "  stays"]),
     ],
 )  # fmt: skip
 def test_a_line_is_broken_at_spaces_outside_backticks(text: str, lines: list[str]) -> None:
