@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import msgspec
 
@@ -20,7 +20,12 @@ from scratchflow.dispatch.operations import do_here
 from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation, with_node
 from scratchflow.model.errors.hop import HopUnderWay
-from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.errors.workspace import (
+    CloneFailed,
+    SourceUnusable,
+    WorkspaceMissing,
+    WorkspaceNotEmpty,
+)
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import (
@@ -28,6 +33,7 @@ from scratchflow.model.requests import (
     FIRST,
     Arguments,
     Backup,
+    Create,
     DryRun,
     KnownJob,
     Restore,
@@ -46,6 +52,8 @@ from scratchflow.ssh.transport.base import Feed
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.freshness import growing
 from scratchflow.store.directory import find_place
+from scratchflow.store.identity import read_store_id
+from scratchflow.store.known import take_back_new
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
 
@@ -206,9 +214,12 @@ class _Passing(msgspec.Struct, frozen=True):
             job_name=held.name,
             scratch=self._scratch(held, emit),
         )
-        seen = _store_seen(settings, do, arguments, environment, emit)
         there = node_transport(held, settings.name, environment)
-        with _growing_for(settings, do, environment) as name:
+        with (
+            _keeping_no_empty_store(settings, arguments, environment),
+            _growing_for(settings, do, environment) as name,
+        ):
+            seen = _store_seen(settings, do, arguments, environment, emit)
             if seen is not None:
                 seen = msgspec.structs.replace(seen, grows=name)
             request = msgspec.structs.replace(request, store_seen=seen)
@@ -243,6 +254,25 @@ def _store_seen(
     mirror = settings.profile.backup.mirror
     name = settings.profile.workspace
     return store_seen_here(store, name, home, emit, make=not is_look, mirror=mirror)
+
+
+@contextmanager
+def _keeping_no_empty_store(
+    settings: Settings, arguments: Arguments, environment: Mapping[str, str]
+) -> Iterator[None]:
+    """Takes a store back that is made for a `create --from` which the node refuses before it saves anything."""
+    if not isinstance(arguments, Create):
+        yield
+        return
+    place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
+    is_new = read_store_id(place) is None
+    try:
+        yield
+    except (SourceUnusable, WorkspaceNotEmpty, CloneFailed):
+        if is_new:
+            with suppress(OSError):  # an empty store does no harm: what was refused is told
+                take_back_new(expand("~", environment), place)
+        raise
 
 
 def _growing_for(

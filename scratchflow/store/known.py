@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.disk.durable import replace_file
+from scratchflow.disk.durable import replace_file, write_new
 from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.text import printable
-from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.directory import FILE_MODE, STORE_NAME, StoreDirectory
 from scratchflow.store.identity import has_snapshots, read_store_id
 
 _DIRECTORY = ".local/share/scratchflow/stores"
@@ -42,6 +42,23 @@ def note_store(home: Path, place: StoreDirectory, store_id: str) -> None:
         replace_file(file, msgspec.json.encode(note) + b"\n", mode=0o600)
     except OSError:
         return  # the check that the note serves is an addition to the node's own
+
+
+def take_back_new(home: Path, place: StoreDirectory) -> None:
+    """Removes a store that was just made and has nothing but its id, and the note of it. One that anything was put in stays.
+
+    A command that reads the id in the same instant is refused once.
+    """
+    file = place.directory / STORE_NAME
+    if os.listdir(place.directory) != [STORE_NAME]:
+        return
+    content = file.read_bytes()
+    _file(home, place).unlink(missing_ok=True)
+    file.unlink()
+    try:
+        place.directory.rmdir()
+    except OSError:  # somebody has begun to use it
+        write_new(file, content, mode=FILE_MODE)
 
 
 def store_lost(

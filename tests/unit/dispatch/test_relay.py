@@ -16,10 +16,11 @@ from scratchflow.dispatch.relay import relay
 from scratchflow.login import copies
 from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeNotOfJob
 from scratchflow.model.errors.hop import HopUnderWay
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.store import StoreLost
-from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.errors.workspace import SourceUnusable, WorkspaceMissing, WorkspaceNotEmpty
 from scratchflow.model.events import Emit, Event, Log, Warned
-from scratchflow.model.requests import NOTHING, Backup, Restore, SaveNode, Settle, Where
+from scratchflow.model.requests import NOTHING, Backup, Create, Restore, SaveNode, Settle, Where
 from scratchflow.model.results.backup import BackupTaken, CopyShown
 from scratchflow.model.results.checks import ChecksDone
 from scratchflow.store.identity import read_store_id
@@ -140,6 +141,27 @@ def test_a_look_makes_no_store(node: Node) -> None:
     with pytest.raises(msgspec.ValidationError):  # the answer is of another kind
         node.relay("restore", Restore(dry_run=True))
     assert not node.desk.scratch.parent.joinpath("not-yet").exists()
+
+
+@pytest.mark.parametrize("do", ["create", "create ready"])
+def test_a_refused_create_leaves_no_store_behind(node: Node, do: str) -> None:
+    node.fake.add(job_name("test", "abc123"))
+    store = node.desk.context.store
+    shutil.rmtree(node.desk.place.directory)
+    node.answer = SourceUnusable(path="/x", host="n", reason="no such directory", next_step="")
+    for _ in range(2):  # the second one is not told that a store was lost
+        with pytest.raises(SourceUnusable):
+            node.relay(do, Create(directory="/x"))
+        assert node.asked[-1].store_seen
+        assert list(store.iterdir()) == []
+    node.answer = ConnectionLost(host="n", reason="it went away")  # the node may be writing to it
+    with pytest.raises(ConnectionLost):
+        node.relay(do, Create(directory="/x"))
+    assert node.desk.place.directory.is_dir()
+    node.answer = WorkspaceNotEmpty(path="/x", host="n")
+    with pytest.raises(WorkspaceNotEmpty):
+        node.relay(do, Create(directory="/x"))
+    assert read_store_id(node.desk.place)  # it was there before
 
 
 def test_a_file_grows_only_while_the_node_is_checked(node: Node) -> None:

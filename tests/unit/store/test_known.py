@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.store.directory import StoreDirectory, open_place
-from scratchflow.store.identity import ensure_store_id
-from scratchflow.store.known import note_store, snapshots_elsewhere, store_lost
+from scratchflow.store.identity import ensure_store_id, read_store_id
+from scratchflow.store.known import note_store, snapshots_elsewhere, store_lost, take_back_new
 
 
 @pytest.fixture
@@ -38,6 +38,30 @@ def test_a_used_place_is_lost_when_it_is_empty_or_gone(home: Path, place: StoreD
     assert error
     assert (error.exit_code, error.code) == (10, "store.lost")
     assert "login-1" in str(error)
+
+
+def test_a_new_store_is_taken_back_with_its_note_and_a_used_one_is_not(
+    home: Path, place: StoreDirectory
+) -> None:
+    note_store(home, place, ensure_store_id(place))
+    take_back_new(home, place)
+    assert not place.directory.exists()
+    assert store_lost(home, place, "login-1") is None
+    place = open_place(place.directory.parent, "work")
+    note_store(home, place, ensure_store_id(place))
+    (place.directory / "jobs").mkdir()
+    take_back_new(home, place)
+    assert read_store_id(place)
+
+
+def test_a_new_store_that_is_used_meanwhile_keeps_its_id(
+    home: Path, place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_id = ensure_store_id(place)
+    monkeypatch.setattr("os.listdir", lambda _: ["store.json"])
+    (place.directory / "jobs").mkdir()
+    take_back_new(home, place)
+    assert read_store_id(place) == store_id
 
 
 def test_the_hint_names_the_note_that_can_be_removed(home: Path, place: StoreDirectory) -> None:
