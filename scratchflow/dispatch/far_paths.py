@@ -39,7 +39,7 @@ def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
             problem = f"`{path}` would be a path on the node: give it in full, or from `~/` on"
             if field in request.laptop_fields:
                 problem += f"; `laptop:{path}` is on this machine"
-            raise UsageInvalid(problem=problem, command="scratchflow")
+            raise UsageInvalid(problem=problem, command=f"scratchflow {request.help_of}")
     return msgspec.structs.replace(request, **meant)
 
 

@@ -50,6 +50,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Those of them that may be `laptop:PATH` on the command line."""
     named_fields: ClassVar[tuple[str, ...]] = ()
     """Those of them in which `$NAME` means what the node has it set to."""
+    help_of: ClassVar[str] = ""
+    """The command whose `--help` tells of them."""
 
 
 class Nothing(Arguments, frozen=True):
@@ -131,6 +133,7 @@ class Create(DryRun, frozen=True):
 
     path_fields: ClassVar[tuple[str, ...]] = ("directory",)
     laptop_fields: ClassVar[tuple[str, ...]] = ("directory",)
+    help_of: ClassVar[str] = "create"
 
     @property
     def brings(self) -> bool:
@@ -172,6 +175,7 @@ class Restore(NamingDryRun, frozen=True):
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
     laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
     named_fields: ClassVar[tuple[str, ...]] = ("to",)
+    help_of: ClassVar[str] = "restore"
 
 
 class Show(Naming, frozen=True):
@@ -327,6 +331,7 @@ class Export(NamingDryRun, frozen=True, kw_only=True):
 
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
     laptop_fields: ClassVar[tuple[str, ...]] = ("file",)
+    help_of: ClassVar[str] = "snapshots export"
 
 
 class Import(DryRun, frozen=True, kw_only=True):
@@ -335,6 +340,7 @@ class Import(DryRun, frozen=True, kw_only=True):
     file: str
 
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
+    help_of: ClassVar[str] = "snapshots import"
 
 
 class Hold(DryRun, frozen=True):
@@ -589,6 +595,7 @@ class PutOutputs(DryRun, frozen=True, kw_only=True):
     path_fields: ClassVar[tuple[str, ...]] = ("to",)
     laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
     named_fields: ClassVar[tuple[str, ...]] = ("to",)
+    help_of: ClassVar[str] = "jobs outputs"
 
 
 class RerunJob(DryRun, frozen=True, kw_only=True):

@@ -7,7 +7,15 @@ import pytest
 from scratchflow.dispatch.far_paths import paths_there
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Event
-from scratchflow.model.requests import Backup, Export, Restore
+from scratchflow.model.requests import (
+    Arguments,
+    Backup,
+    Create,
+    Export,
+    Import,
+    PutOutputs,
+    Restore,
+)
 
 HOME = {"HOME": "/Users/ada"}
 
@@ -35,6 +43,23 @@ def test_a_path_in_the_home_of_the_laptop_means_the_home_on_the_cluster(
 def test_a_relative_path_means_nothing_there(path: str) -> None:
     with pytest.raises(UsageInvalid, match="on the node"):
         paths_there(Export(file=path), HOME, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("request_", "command"),
+    [
+        (Create(directory="old"), "create"),
+        (Restore(to="old"), "restore"),
+        (Restore(source="old"), "restore"),
+        (Export(file="old"), "snapshots export"),
+        (Import(file="old"), "snapshots import"),
+        (PutOutputs(job="7", to="old"), "jobs outputs"),
+    ],
+)
+def test_the_hint_names_the_help_of_the_command(request_: Arguments, command: str) -> None:
+    with pytest.raises(UsageInvalid) as caught:
+        paths_there(request_, HOME, lambda _: None)
+    assert caught.value.shown_hint == f"`scratchflow {command} --help` shows what is possible"
 
 
 def test_a_name_of_the_node_stays_in_the_path_that_knows_names() -> None:
