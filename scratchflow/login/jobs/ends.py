@@ -48,7 +48,11 @@ def _why(
         return _timeout(record, own, rerun)
     if state == "CANCELLED":
         by = f" by {said.cancelled_by}" if said and said.cancelled_by else ""
-        return f"it was cancelled{by}; {rerun} runs it again from the same snapshot"
+        waited = ""
+        if own is not None and is_cancelled_before_another_run(own, said):
+            on = f" on `{own.node}`" if own.node else ""
+            waited = f" while it waited for another run: after the one{on} it was queued again"
+        return f"it was cancelled{by}{waited}; {rerun} runs it again from the same snapshot"
     if state == "FAILED" and own is not None and own.code is None and own.phase != "ended":
         return _without_an_end(own, logs)
     if state == "FAILED":
@@ -87,6 +91,11 @@ def is_unlaunched_again(own: TaskRecord | None, said: SlurmTask | None) -> bool:
     if own is None or said is None or own.phase == "ended" or own.code is not None:
         return False
     return said.reason == _NOT_LAUNCHED or _has_no_output(said)
+
+
+def is_cancelled_before_another_run(own: TaskRecord | None, said: SlurmTask | None) -> bool:
+    """Whether the record is of an earlier run, and the task was cancelled in the queue: there it has no node."""
+    return own is not None and said is not None and said.state == "CANCELLED" and not said.node
 
 
 def _has_no_output(said: SlurmTask) -> bool:

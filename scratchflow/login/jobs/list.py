@@ -12,7 +12,13 @@ import msgspec
 
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import is_unlaunched_again, name_of, rest_of, why
+from scratchflow.login.jobs.ends import (
+    is_cancelled_before_another_run,
+    is_unlaunched_again,
+    name_of,
+    rest_of,
+    why,
+)
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, has_failed, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord, TaskRecord
@@ -189,8 +195,9 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     said, queued = looked.end(task), looked.queued.get(task)
     state = looked.state(task)
     is_unlaunched = is_unlaunched_again(own, said)
-    # A task that was requeued, and waits or was not launched, has a record of its earlier run, and no node or time of its own.
-    ran = None if state == "PENDING" or is_unlaunched else own
+    is_cancelled = is_cancelled_before_another_run(own, said)
+    # A task that was requeued, and waits, was cancelled so or was not launched, has a record of its earlier run, and no node or time of its own.
+    ran = None if state == "PENDING" or is_unlaunched or is_cancelled else own
     is_open = queued is not None and not is_end(state)
     past = looked.past(task)
     reason = waits_for(queued.reason, own) if queued is not None and state == "PENDING" else ""
@@ -204,7 +211,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         is_open=not is_end(state),
         why=reason or why(record, task, state, own, said, is_damaged=task in looked.damaged),
         node=(queued.node if queued else "") or (ran.node if ran else said.node if said else ""),
-        start=ran.start if ran else said.start if said else None,
+        start=ran.start if ran else said.start if said and not is_cancelled else None,
         end=None if is_open else (said.end if said else None) or (own.end if own else None),
         code=None if is_open else code,
         restarts=own.restarts + is_unlaunched if own else 0,

@@ -32,12 +32,17 @@ def said(state: str, **more: object) -> SlurmTask:
         ),
         (
             "CANCELLED",
-            {"cancelled_by": "bob"},
+            {"cancelled_by": "bob", "node": "n1"},
             "it was cancelled by bob; `scratchflow jobs rerun 41` runs it again from the same snapshot",
         ),
         (
             "CANCELLED",
-            {},
+            {"cancelled_by": "bob"},
+            "it was cancelled by bob while it waited for another run: after the one on `n1` it was queued again; `scratchflow jobs rerun 41` runs it again from the same snapshot",
+        ),
+        (
+            "CANCELLED",
+            {"node": "n1"},
             "it was cancelled; `scratchflow jobs rerun 41` runs it again from the same snapshot",
         ),
         ("FAILED", {}, "exit code 3; `scratchflow logs 41` shows what it printed"),

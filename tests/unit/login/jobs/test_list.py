@@ -385,6 +385,24 @@ def test_a_run_that_slurm_could_not_launch_has_no_time_of_the_one_before(cluster
     assert task.restarts == 1
 
 
+def test_a_job_that_was_cancelled_while_it_waited_for_another_run_did_not_run_meanwhile(
+    cluster: Cluster,
+) -> None:
+    job = run(cluster, "a", "CANCELLED")
+    own = TaskRecord(task=0, job_id=1, node="n1", phase="running", start="2026-11-15T09:30:00Z")
+    write_task(cluster.desk.place, job, own)
+    (slurms,) = cluster.fake.jobs.values()
+    slurms.nodes = ""
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert "while it waited for another run: after the one on `n1` it was queued again" in task.why
+    assert (task.start, task.node) == (None, "")
+    slurms.nodes = "n1"  # as of one that was cancelled while it ran
+    cluster.desk.place.directory.joinpath("jobs", job, "slurm.json").unlink()
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert "waited" not in task.why
+    assert (task.start, task.node) == (own.start, "n1")
+
+
 def test_a_job_on_several_nodes_has_a_task_for_each_as_slurm_got_it(cluster: Cluster) -> None:
     done = submit(cluster.login, Submit(command=("true",), sbatch=("--nodes=2",)))
     assert "--ntasks=2" in done.command
