@@ -299,6 +299,8 @@ def pruned(pruned: SnapshotsPruned) -> Iterator[str]:
 
 
 def _all_kept(pruned: SnapshotsPruned) -> str:
+    if len(pruned.kept) == 1:
+        return "it is the only snapshot, which always stays: no `prune` frees room in this store"
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
     if pruned.spare is None:
         return how

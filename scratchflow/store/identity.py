@@ -88,12 +88,17 @@ def ensure_store_id(place: StoreDirectory) -> str:
 
 def has_snapshots(place: StoreDirectory) -> bool:
     """Whether any manifest lies there, readable or not."""
+    return count_snapshots(place) > 0
+
+
+def count_snapshots(place: StoreDirectory) -> int:
+    """How many manifests lie there, readable or not."""
     with store_errors(place.directory):
         try:
             names = os.listdir(place.directory)
         except FileNotFoundError:
-            return False
-    return any(
+            return 0
+    return sum(
         name.endswith(MANIFEST_SUFFIX) and is_snapshot_id(name.removesuffix(MANIFEST_SUFFIX))
         for name in names
     )

@@ -25,7 +25,7 @@ class EmptyStoreFull(NoSpace):
 
     code = "disk.no_space_for_first"
     hint = (
-        "the store has no snapshot yet that could be removed; delete or move away what you do not need on that file"
+        "the store has no snapshot that could be removed; delete or move away what you do not need on that file"
         " system (`df -h` and `quota -s` show how full it is), then run it again; or `scratchflow config set store PATH`"
         " takes a directory on another file system"
     )

@@ -31,7 +31,7 @@ from scratchflow.store.directory import (
     make_private_directory,
 )
 from scratchflow.store.failures import store_errors
-from scratchflow.store.identity import has_snapshots
+from scratchflow.store.identity import count_snapshots
 from scratchflow.store.lock.lock import StoreLock
 
 _PART_SUFFIX = ".part"
@@ -162,11 +162,11 @@ def give_up(lock: StoreLock, archives: Collection[str]) -> int:
 
 @contextmanager
 def nothing_to_prune(place: StoreDirectory) -> Iterator[None]:
-    """Says of a full store without snapshots what helps there."""
+    """Says of a full store without snapshots, or with the one that always stays, what helps there."""
     try:
         yield
     except NoSpace as error:
-        if has_snapshots(place):
+        if count_snapshots(place) > 1:
             raise
         raise EmptyStoreFull(path=place.directory, reason=error.fields["reason"]) from error
 

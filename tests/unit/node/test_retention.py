@@ -119,6 +119,15 @@ def test_the_list_works_while_marks_cannot_be_read(desk: Desk) -> None:
     assert "snapshots.marks_unreadable" in desk.warnings
 
 
+def test_a_prune_of_the_only_snapshot_says_that_it_always_stays(desk: Desk) -> None:
+    save(desk, "one")
+    said = list(words.pruned(prune_snapshots(desk.context, desk.notify, Prune())))
+    assert (
+        said[-1]
+        == "it is the only snapshot, which always stays: no `prune` frees room in this store"
+    )
+
+
 def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(desk: Desk) -> None:
     save(desk, "one", message="submitted", full=True)
     desk.write("work/data/big.bin", random.Random(2).randbytes(1_100_000))  # noqa: S311 - data

@@ -13,7 +13,7 @@ from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.own_digest import footer_of
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.errors.store import EmptyStoreFull, NoSpace
 from scratchflow.model.requests import ArchiveOf
 from scratchflow.store.commit import arriving
 from scratchflow.store.commit.arriving import (
@@ -21,6 +21,7 @@ from scratchflow.store.commit.arriving import (
     adopt,
     arrived_bytes,
     has_arrived,
+    nothing_to_prune,
     room_bytes,
 )
 from scratchflow.store.directory import StoreDirectory
@@ -106,6 +107,20 @@ def test_what_arrived_of_one_that_does_not_fit_is_gone(
     with pytest.raises(NoSpace):
         Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
     assert names(place) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "error"), [(0, EmptyStoreFull), (1, EmptyStoreFull), (2, NoSpace)]
+)
+def test_no_prune_is_advised_where_the_only_snapshot_always_stays(
+    place: StoreDirectory, count: int, error: type[NoSpace]
+) -> None:
+    for number in range(count):
+        place.manifest(f"20261115T09300{number}Z-3f2a9c").touch()
+    with pytest.raises(NoSpace) as caught, nothing_to_prune(place):
+        raise NoSpace(path=place.directory, reason="No space left on device")
+    assert type(caught.value) is error
+    assert ("snapshots prune" in caught.value.shown_hint) == (count == 2)
 
 
 def test_of_an_archive_with_no_known_digest_nothing_is_taken_up(place: StoreDirectory) -> None:
