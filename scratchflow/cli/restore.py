@@ -77,7 +77,8 @@ def restore(
 
     Into an empty place everything is restored. A workspace that came from a snapshot gets only
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
-    saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
+    saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses. `--path` without a
+    snapshot takes the newest that is no such safety snapshot.
 
     `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. Paths are kept,
     as by `git` and `rsync -R`: `--path results --to laptop:~` makes `~/results`, and `results/a.csv`

@@ -115,11 +115,25 @@ def _find_manifest(
         raise SnapshotMissing(wanted=options.snapshot, next_step=next_step)
     if interrupted is None or options.snapshot != LATEST or options.to is not None:
         with path_in_place_of_snapshot(context, options.snapshot, RESTORES_PATH):
-            return find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
+            found = find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
+        is_part = bool(options.paths) and options.to is None and options.snapshot == LATEST
+        return _before_safety(catalogue, found, notify) if is_part else found
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.by_id(interrupted.snapshot)
     raise incomplete(context, interrupted)
+
+
+def _before_safety(catalogue: Catalogue, newest: Manifest, notify: Notifier) -> Manifest:
+    """The newest snapshot that no restore has taken before it replaced something: that one has what is not wanted any more."""
+    line = reversed(catalogue.main_line)
+    found = next((one for one in line if one.purpose != "safety"), newest)
+    if found.id != newest.id:
+        notify.remark(
+            f"snapshot {found.id} is taken: the newest, {newest.id}, was saved before another restore, and has what that"
+            f" replaced; `scratchflow restore {newest.id} --path …` brings that back"
+        )
+    return found
 
 
 def _present(roots: list[str], index: Index) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.events import Log
 from scratchflow.model.requests import Show
 from scratchflow.node.history import (
     list_snapshots,
@@ -219,6 +220,25 @@ def test_a_damaged_snapshot_leaves_the_workspace_as_it_was(desk: Desk) -> None:
     bad = verify_snapshots(desk.context, desk.notify, [])
     assert [one.id for one in bad.bad] == [taken.snapshot]
     assert bad.exit_code() == 31
+
+
+def test_two_paths_come_back_one_after_the_other_from_the_same_snapshot(desk: Desk) -> None:
+    desk.write("work/a", "good a")
+    desk.write("work/b", "good b")
+    good = desk.backup().snapshot
+    desk.write("work/a", "bad a")
+    desk.write("work/b", "bad b")
+    first = desk.restore(paths=("a",))
+    foretold = desk.restore(paths=("b",), dry_run=True)
+    second = desk.restore(paths=("b",))
+    assert {first.snapshot, foretold.snapshot, second.snapshot} == {good}
+    assert (desk.content()["a"], desk.content()["b"]) == (b"good a", b"good b")
+    said = [event.message for event in desk.events if isinstance(event, Log)]
+    assert any(f"{good} is taken: the newest, {first.safety_snapshot}," in one for one in said)
+    desk.restore(str(first.safety_snapshot), paths=("b",))
+    assert desk.content()["b"] == b"bad b"
+    last = desk.backup().snapshot
+    assert desk.restore(paths=("b",)).snapshot == last
 
 
 def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -> None:
