@@ -37,6 +37,15 @@ class RestoreNotPermitted(ScratchflowError):
     )
 
 
+class OtherKindInTheWay(ScratchflowError):
+    """A part of a snapshot belongs where something of another kind is now: a file in place of a directory, or the reverse."""
+
+    code = "restore.other_kind"
+    exit_code = 35
+    message = "`{path}` is {now} now, and {then} in snapshot `{snapshot}`; nothing was changed"
+    hint = "move or rename it, then run it again; `--to DIR` restores somewhere else"
+
+
 class TargetNotEmpty(ScratchflowError):
     """The restore target holds files that scratchflow does not know."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import stat
@@ -26,6 +27,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.restore import (
     MountInTheWay,
     NotSaved,
+    OtherKindInTheWay,
     RestoreNotPermitted,
     WorkspaceOfOther,
 )
@@ -157,7 +159,7 @@ def _owner_who_keeps_us_out(
 
 
 def refuse_closed_paths(scratch: Path, source: Source, select: Selection | None) -> None:
-    """Refuses a part that has to be written into a directory that is closed to us."""
+    """Refuses a part that has to be written into a directory that is closed to us, or where something of another kind is."""
     index = source.index
     chosen = select.entries if select else bytearray(b"\1") * len(index)
     with DirectoryHandles(index, os.fsencode(scratch)) as handles:
@@ -166,6 +168,8 @@ def refuse_closed_paths(scratch: Path, source: Source, select: Selection | None)
             is_directory = index.mode[entry] & KIND_MASK == DIRECTORY
             if not is_directory or not on_disk.is_there(index.group_at(entry)):
                 on_disk.require_writable(index.group_of(entry))
+            if not is_directory:
+                on_disk.require_no_directory(entry)
 
 
 def refuse_closed_roots(scratch: Path, source: Source) -> None:
@@ -224,9 +228,26 @@ class _OnDisk:
             self._handles.get(group)
         except PermissionError as error:
             raise _unreadable(self._path(group), error, self._source) from None
-        except OSError:  # not there, or not a directory: the restore will see to it
-            return False
+        except OSError as error:
+            if error.errno in {errno.ENOTDIR, errno.ELOOP}:
+                raise _no_directory(self._path(group), self._source) from None
+            return False  # not there: the restore will make it
         return True
+
+    def require_no_directory(self, entry: int) -> None:
+        """OtherKindInTheWay when a directory is where a file or a link belongs."""
+        names, group = self._source.index.names, self._source.index.group_of(entry)
+        if not self.is_there(group):
+            return
+        try:
+            found = os.stat(names[entry], dir_fd=self._handles.get(group), follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if stat.S_ISDIR(found.st_mode):
+            path = self._path(group) / os.fsdecode(names[entry])
+            raise OtherKindInTheWay(
+                path=path, now="a directory", then="none", snapshot=self._source.id
+            )
 
     def require_writable(self, group: int) -> None:
         """RestoreNotPermitted when it is there, and we may not write to it."""
@@ -240,6 +261,11 @@ class _OnDisk:
 
     def _path(self, group: int) -> Path:
         return self._scratch / os.fsdecode(self._source.index.group_path(group))
+
+
+def _no_directory(path: Path, source: Source) -> OtherKindInTheWay:
+    now = "a link" if path.is_symlink() else "a file"
+    return OtherKindInTheWay(path=path, now=now, then="a directory", snapshot=source.id)
 
 
 def _unreadable(path: Path, error: OSError, source: Source) -> NotSaved:

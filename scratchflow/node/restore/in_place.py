@@ -200,11 +200,11 @@ def restore_paths(
 ) -> Restored:
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
     select = chosen_part(context, source, options)
-    if options.dry_run:
-        return foretell_part(context, notify, source, select, context.workspace.path)
     refuse_links(context.workspace.scratch, source.roots)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)
+    if options.dry_run:
+        return foretell_part(context, notify, source, select, context.workspace.path)
     saved = _save_before_paths(context, notify, source, options)
     held = held_by(saved, notify) if saved else None
     displacing = Displacing(held, aside_id(context, source), notify.warn)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.restore import NotSaved, RestoreNotPermitted
+from scratchflow.model.errors.restore import NotSaved, OtherKindInTheWay, RestoreNotPermitted
 from tests.unit.conftest import Desk, make_desk
 
 pytestmark = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -102,3 +102,38 @@ def test_no_root_is_swapped_in_when_another_one_cannot_be(
     restored = there.restore(snapshot, replace=True)
     assert len(restored.moved_aside) == 3
     assert contents(there) == {b"mine", b"first"}
+
+
+@pytest.mark.parametrize(
+    ("path", "gone", "now", "words"),
+    [
+        ("t/d/x", "t/d", "file", "`{work}/t/d` is a file now, and a directory in snapshot"),
+        ("t/d", "t/d", "link", "`{work}/t/d` is a link now, and a directory in snapshot"),
+        ("t/d/x", "t", "file", "`{work}/t` is a file now, and a directory in snapshot"),
+        ("t/f", "t/f", "directory", "`{work}/t/f` is a directory now, and none in snapshot"),
+        ("t/f", "t/f", "empty", "`{work}/t/f` is a directory now, and none in snapshot"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_is_of_another_kind_now_is_named_and_nothing_is_saved_or_changed(
+    tmp_path: Path, path: str, gone: str, now: str, words: str, *, dry_run: bool
+) -> None:
+    (tmp_path / "other").mkdir()
+    desk = make_desk(tmp_path / "other")
+    desk.write("work/t/d/x", "1")
+    desk.write("work/t/f", "2")
+    desk.backup()
+    (desk.work / gone).rename(tmp_path / "away")
+    if now == "file":
+        desk.write(f"work/{gone}", "3")
+    elif now == "link":
+        (desk.work / gone).symlink_to(tmp_path / "away")
+    else:
+        (desk.work / gone).mkdir()
+    if now == "directory":
+        desk.write(f"work/{gone}/y", "3")
+    before, ids = desk.content(tmp_path), desk.ids
+    with pytest.raises(OtherKindInTheWay) as caught:
+        desk.restore(paths=(path,), dry_run=dry_run)
+    assert words.format(work=desk.work) in str(caught.value)
+    assert (desk.content(tmp_path), desk.ids) == (before, ids)

@@ -13,7 +13,7 @@ import pytest
 
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.displace import Displacing
-from scratchflow.model.errors.restore import NotSaved, TargetNotEmpty
+from scratchflow.model.errors.restore import NotSaved, OtherKindInTheWay
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import StoreOverlaps
 from scratchflow.model.errors.transfer import FileIncomplete
@@ -235,7 +235,7 @@ def test_a_path_goes_never_through_a_symlink_out_of_the_workspace(
     outside.mkdir()
     (outside / "main.py").write_text("precious")
     (desk.work / "src").symlink_to(outside)
-    with pytest.raises(TargetNotEmpty):
+    with pytest.raises(OtherKindInTheWay):
         desk.restore(desk.ids[0], paths=("work/src/main.py",))
     assert (outside / "main.py").read_text() == "precious"
 
