@@ -74,6 +74,10 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.tasks) > 1
 
 
+SAVED_ONCE = "; it is saved once it is "
+"""In a line about a directory that has another name than it needs: before it is what and why, behind it the path to be."""
+
+
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`tasks/<n>.json`, written by the task itself: when it starts, when it saves outputs, when it ends."""
 

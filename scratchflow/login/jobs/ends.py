@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from itertools import chain
 
-from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
+from scratchflow.model.job import SAVED_ONCE, JobRecord, SlurmTask, TaskRecord
 from scratchflow.model.time_limit import in_minutes, slurm_time, time_limit_s
 from scratchflow.model.units import format_size, parse_size
 
@@ -166,6 +167,8 @@ def way_home(own: TaskRecord) -> str:
     saves = f"the next job {where} saves it, such as {_submit_on(nodes[0], 'true')}"
     if any(_nodes_where(own, reason) for reason in (errno.ENOSPC, errno.EDQUOT)):
         saves = f"once the store has room for it, {saves}"
+    if misplaced := _misplaced(own):
+        return f"{misplaced}, {saves}"
     closed = _nodes_where(own, errno.EACCES)
     too_long = _nodes_where(own, errno.ENAMETOOLONG)
     if too_long:
@@ -185,6 +188,16 @@ def way_home(own: TaskRecord) -> str:
         f"some of it cannot be read: it is in `{own.directory}` on {in_words(closed)},"
         f" and {opens} changes that{on_each}; then {saves}"
     )
+
+
+def _misplaced(own: TaskRecord) -> str:
+    """What has to have its name again before anybody can save it; empty when nothing has."""
+    for line in chain.from_iterable(own.unsaved_lines.values()):
+        what, found, path = line.partition(SAVED_ONCE)
+        if found:
+            name, _, reason = what.partition(": ")
+            return f"some of it is in `{name}`: {reason}; once that is {path}"
+    return ""
 
 
 def goes_unsaved(nodes: Sequence[str]) -> str:

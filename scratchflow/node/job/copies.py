@@ -15,7 +15,7 @@ import msgspec
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now, try_lock
 from scratchflow.disk.trees import open_directory, open_tree, remove_tree
-from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.job import SAVED_ONCE, JobRecord, TaskRecord
 from scratchflow.model.text import printable
 from scratchflow.workspace.workspace import STATE_NAME
 
@@ -92,8 +92,8 @@ def put_back(work: Path, inode: int) -> str:
     name = printable(os.path.relpath(moved, work.parent))
     if not is_free:
         return (
-            f"{name}: the command was started in it, and has put something else in its place;"
-            f" it is saved once it is `{printable(str(work))}` again"
+            f"{name}: the command was started in it, and has put something else in its place"
+            f"{SAVED_ONCE}`{printable(str(work))}` again"
         )
     try:
         os.rename(moved, work)

@@ -18,7 +18,7 @@ from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import open_tree, remove_tree
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.job import SAVED_ONCE, JobRecord, TaskRecord
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
@@ -68,8 +68,8 @@ def rest_collector(
     misplaced = put_back(work, mark.inode) if mark else ""
     if mark and not mark.inode and not os.path.lexists(work):
         misplaced = (
-            f"{record.workspace}/: the command was started in it, and has moved or removed it;"
-            f" it is saved once it is `{work}` again"
+            f"{record.workspace}/: the command was started in it, and has moved or removed it"
+            f"{SAVED_ONCE}`{work}` again"
         )
     open_tree(work)
     return Collector(

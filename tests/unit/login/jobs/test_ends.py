@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.login.jobs.ends import name_of, rest_of, why
-from scratchflow.model.job import SlurmTask, TaskRecord
+from scratchflow.model.job import SAVED_ONCE, SlurmTask, TaskRecord
 from tests.unit.model.test_job import PLAIN
 
 RECORD = msgspec.structs.replace(PLAIN, number=41, slurm={"mem": "4G", "time": "1:00:00"})
@@ -191,6 +191,16 @@ def test_of_one_whose_record_was_put_back_nobody_says_that_it_could_write_no_wor
 def test_a_limit_that_is_a_bare_number_is_told_in_minutes() -> None:
     record = msgspec.structs.replace(RECORD, slurm={"time": "1"})
     assert "limit was reached (1 min); " in why(record, 0, "TIMEOUT", None, said("TIMEOUT"))
+
+
+def test_what_has_lost_its_name_is_saved_only_once_it_has_it_again() -> None:
+    line = f"w2: the command was started in it, and has put something else in its place{SAVED_ONCE}`/s/work` again"
+    own = msgspec.structs.replace(OWN, not_collected=[line])
+    assert rest_of(own) == (
+        "what is not saved is still on `n1`; some of it is in `w2`: the command was started in it, and has put something else"
+        " in its place; once that is `/s/work` again, the next job there saves it, such as"
+        " `scratchflow submit --sbatch=--nodelist=n1 -- true`"
+    )
 
 
 def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
