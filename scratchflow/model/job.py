@@ -74,6 +74,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.tasks) > 1
 
 
+GONE = "the directory that the command was started in: it was moved away or removed, and what was in it is not saved"
+"""Stands in `left_out` when the end of the command found nothing to look at."""
 SAVED_ONCE = "; it is saved once it is "
 """In a line about a directory that has another name than it needs: before it is what and why, behind it the path to be."""
 
@@ -163,8 +165,14 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_lost(self) -> bool:
-        """Whether something of it may have gone with the job's directory, if it is over."""
-        return self.goes_with_job and (self.phase == "running" or bool(self.not_collected))
+        """Whether something of it may have gone with the job's directory, if it is over, or before by the command itself."""
+        goes = self.goes_with_job and (self.phase == "running" or bool(self.not_collected))
+        return goes or self.is_gone
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the command has moved or removed the directory that it was started in."""
+        return GONE in self.left_out
 
     def not_collected_of(self, node: str) -> list[str]:
         """Which of those lines speak of this node: those of further nodes begin with its name."""

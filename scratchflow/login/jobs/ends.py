@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from itertools import chain
 
-from scratchflow.model.job import SAVED_ONCE, JobRecord, SlurmTask, TaskRecord
+from scratchflow.model.job import GONE, SAVED_ONCE, JobRecord, SlurmTask, TaskRecord
 from scratchflow.model.time_limit import in_minutes, slurm_time, time_limit_s
 from scratchflow.model.units import format_size, parse_size
 
@@ -140,7 +140,9 @@ def rest_of(own: TaskRecord | None, *, waits: bool = False) -> str:
     """
     if own is None:
         return ""
-    if own.has_lost:
+    if own.is_gone and not own.unsaved_on:
+        return f"{GONE}; if it was moved, it is still on `{own.node}`, and only you know where: no job saves it"
+    if own.has_lost and not own.is_gone:
         return (
             f"what was not saved is lost: it was in `{own.directory}`, which is removed with the job, as `$SLURM_TMPDIR` is."
             " To avoid it, keep room in the store and files readable, or let the command write to shared storage itself"

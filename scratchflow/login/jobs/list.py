@@ -200,6 +200,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     ran = None if state == "PENDING" or is_unlaunched or is_cancelled else own
     is_open = queued is not None and not is_end(state)
     past = looked.past(task)
+    rest = rest_of(past, waits=state == "PENDING")
     reason = waits_for(queued.reason, own) if queued is not None and state == "PENDING" else ""
     code = own.code if own is not None and own.code is not None else said.code if said else None
     return TaskShown(
@@ -221,7 +222,8 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         earlier_files=own.earlier_files if own else 0,
         collected_paths=own.collected_paths if own else [],
         not_collected=[*own.not_collected, *_left(own)] if own else [],
-        left_out=own.left_out if own else [],
+        # Without what `rest` says.
+        left_out=[line for line in own.left_out if line not in rest] if own else [],
         links_out=own.links_out if own else [],
         unmatched=own.unmatched if own is not None and not is_open else [],
         peak_memory_bytes=said.peak_memory_bytes if said else None,
@@ -233,7 +235,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         damaged=task in looked.damaged,
         unsaved_on=past.unsaved_on if past else [],
         lost=bool(past and past.has_lost),
-        rest=rest_of(past, waits=state == "PENDING"),
+        rest=rest,
         removed=own.removed if own else [],
     )
 

@@ -142,7 +142,7 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_on: list[str] = []
     """Of an ended task: the nodes that may have something which is not in the store."""
     lost: bool = False
-    """What was not saved went with the job's directory."""
+    """What was not saved went with the job's directory, or the command has moved or removed that."""
     rest: str = ""
     """The same two for people, with a next step."""
     removed: list[str] = []

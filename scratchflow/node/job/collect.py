@@ -18,6 +18,7 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import open_within, remove_tree
+from scratchflow.model.job import GONE
 from scratchflow.model.text import printable
 from scratchflow.node.job.copies import inode_of, put_back
 from scratchflow.node.job.copying import Stamp, content_bytes, copy_whole, stamp_of
@@ -29,7 +30,6 @@ _AT_ONCE = 8
 _NOTE = "collected"
 _BEFORE = "before"
 _HALF_S = 86400
-_GONE = "the directory that the command was started in: it was moved away or removed, and what was in it is not saved"
 _FILE_CLOCK = 5  # CLOCK_REALTIME_COARSE, by which Linux notes when a file was changed; Python has no name for it
 
 
@@ -140,7 +140,7 @@ class Collector:
             f"{printable(path)}: {kind}" for path, kind in sorted(self._matches.left_out.items())
         ]
         if (is_last or self._is_left) and not self._misplaced and not os.path.isdir(self._top):
-            left_out.append(_GONE)
+            left_out.append(GONE)
         return Collected(
             len(paths),
             size,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.cli.job_words import details
+from scratchflow.cli.job_words import details, listed
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import condition_of, list_jobs, show_job, states_of, waits_for
 from scratchflow.login.jobs.outputs import show_outputs
@@ -13,9 +13,9 @@ from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Warned
-from scratchflow.model.job import TaskRecord
+from scratchflow.model.job import GONE, TaskRecord
 from scratchflow.model.requests import JobOutputs, ListJobs, OneJob, RerunJob, Submit
-from scratchflow.model.results.jobs import TaskShown
+from scratchflow.model.results.jobs import JobsListed, TaskShown
 from scratchflow.store.jobs.over import read_over
 from scratchflow.store.jobs.records import job_directory, read_job, write_job, write_task
 from scratchflow.store.jobs.saved_rest import SavedRest, note_saved_rest
@@ -401,6 +401,28 @@ def test_a_job_that_was_cancelled_while_it_waited_for_another_run_did_not_run_me
     (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
     assert "waited" not in task.why
     assert (task.start, task.node) == (own.start, "n1")
+
+
+def test_that_a_command_has_removed_its_directory_is_told_wherever_its_work_is(
+    cluster: Cluster,
+) -> None:
+    job = run(cluster, "a", "COMPLETED")
+    own = TaskRecord(
+        task=0, job_id=1, node="n1", phase="ended", start="", code=0, left_out=["p: a pipe", GONE]
+    )
+    write_task(cluster.desk.place, job, own)
+    shown = show_job(cluster.login, OneJob(wanted=job)).job
+    (task,) = shown.tasks
+    assert (task.lost, task.left_out) == (True, ["p: a pipe"])
+    assert task.rest.startswith(f"{GONE}; if it was moved, it is still on `n1`")
+    (told,) = show_outputs(cluster.login, JobOutputs(wanted=job)).rest
+    assert told.endswith(task.rest)
+    assert any("not all that job" in line for line in listed(JobsListed(jobs=[shown])))
+    earlier = msgspec.structs.replace(own, left_on=["n2"])
+    write_task(cluster.desk.place, job, earlier)
+    (task,) = show_job(cluster.login, OneJob(wanted=job)).job.tasks
+    assert GONE in task.left_out
+    assert "on `n2`; the next job there saves it" in task.rest
 
 
 def test_a_job_on_several_nodes_has_a_task_for_each_as_slurm_got_it(cluster: Cluster) -> None:
