@@ -199,7 +199,7 @@ def _snapshots(
 ) -> Iterator[LeftBehind]:
     login = settings.profile.login
     for trace in traces.workspaces:
-        names = users_of(trace.path, login, users)
+        names = _users_of_snapshots(trace, settings.profile, users)
         first = _first(trace, login, others, in_use)
         if trace.name != settings.profile.workspace:
             first += unless_used(users_of(trace.store.rstrip("/"), login, users))
@@ -208,6 +208,17 @@ def _snapshots(
             what=f"{_number(trace)} in {trace.path} on `{login}`{_owner(trace, settings, others)}",
             how=still_used(names) if names else command,
         )
+
+
+def _users_of_snapshots(
+    trace: WorkspaceTrace, profile: Profile, users: Mapping[str, Profile]
+) -> list[str]:
+    """The profiles that stay and have them; in a store that this one does not have, also those of no profile's workspace."""
+    names = users_of(trace.path, profile.login, users)
+    store = trace.store.rstrip("/")
+    if names or store == profile.store.rstrip("/"):
+        return names
+    return users_of(store, profile.login, users)
 
 
 def _first(trace: WorkspaceTrace, login: str, others: Mapping[str, Profile], in_use: InUse) -> str:
@@ -264,12 +275,21 @@ def _copies(
     going = [other for name, other in others.items() if other.login == login and name not in users]
     beside = dict.fromkeys(_beside((profile, *going), list(workspaces)), nodes) if nodes else {}
     held = {**workspaces, **beside}
-    used = {path: names for path in held if (names := users_of(path, login, users))}
+    sharing = users_of(profile.scratch.rstrip("/"), login, users)
+    theirs = {
+        beneath(profile.scratch, trace.name): [
+            name for name in _users_of_snapshots(trace, profile, users) if name in sharing
+        ]
+        for trace in traces.workspaces
+        if trace.name != profile.workspace
+    }
+    used = {
+        path: names for path in held if (names := users_of(path, login, users) or theirs.get(path))
+    }
     for path, names in used.items():
         what = f"{path} on the scratch of {', '.join(held[path])}"
         yield LeftBehind(what=what, how=still_used(names))
     first = only_after([], [job.job_id for job in in_use.held])
-    sharing = users_of(profile.scratch.rstrip("/"), login, users)
     own = beneath(profile.scratch, profile.workspace)
     nobodys = [path for path in workspaces if sharing and path not in used and path != own]
     for path in nobodys:

@@ -416,6 +416,27 @@ def test_a_workspace_of_no_profile_is_removed_only_if_no_other_profile_uses_it(
     assert "only if" not in _commands(left(settings, traces))
 
 
+def test_a_workspace_of_no_profile_in_the_store_of_another_profile_alone_is_not_removed(
+    settings: Settings,
+) -> None:
+    other = msgspec.structs.replace(settings.profile, store="/fsx/other")
+    traces = found(
+        WorkspaceTrace(STORE, "w", 1, ("n1",)),
+        WorkspaceTrace("/fsx/other", "w", 3, ("n1",)),
+        WorkspaceTrace("/fsx/other", "p2", 2, ("n2",)),
+    )
+    shown = left(settings, traces, other=other)
+    assert "p2" not in _commands(shown)
+    kept = {one.what for one in shown if one.how.startswith("still used by profile `other`; ")}
+    assert "2 snapshots in /fsx/other/p2 on `aws`" in kept
+    assert "/scratch/ada/p2 on the scratch of n2" in kept
+    elsewhere = msgspec.structs.replace(other, scratch="/local/ada")
+    shown = left(settings, traces, other=elsewhere)
+    assert "/fsx/other/p2" not in _commands(shown)
+    every = left_behind(settings, traces, {"other": other}, all_profiles=True)
+    assert "/fsx/other/p2" in _commands(every)
+
+
 @pytest.mark.parametrize(
     ("theirs", "is_used"),
     [
