@@ -23,6 +23,17 @@ class WorkspaceMissing(ScratchflowError):
     hint = "`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one"
 
 
+class NoWorkspaceForPart(WorkspaceMissing):
+    """`restore --path` puts files into a workspace, and none is there: they alone would be taken for it from then on."""
+
+    code = "workspace.missing_for_part"
+    message = "there is no workspace at `{path}` that a part could be put into; nothing was changed"
+    hint = (
+        "`scratchflow restore` brings all of it from the last snapshot, and `restore ID` from another;"
+        " `--to DIR` puts the part somewhere else"
+    )
+
+
 class WorkspaceOfProfile(WorkspaceMissing):
     """What is at the workspace's path is another profile's, and has its snapshots in that one's store."""
 

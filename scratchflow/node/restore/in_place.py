@@ -14,6 +14,7 @@ from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.restore import TargetNotEmpty
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
@@ -201,6 +202,8 @@ def restore_paths(
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
     select = chosen_part(context, source, options)
     refuse_links(context.workspace.scratch, source.roots)
+    if not context.workspace.path.is_dir():
+        raise NoWorkspaceForPart(path=context.workspace.path)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)
     if options.dry_run:

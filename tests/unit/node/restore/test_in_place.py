@@ -12,6 +12,7 @@ import pytest
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Show
 from scratchflow.node.history import (
@@ -220,6 +221,17 @@ def test_a_damaged_snapshot_leaves_the_workspace_as_it_was(desk: Desk) -> None:
     bad = verify_snapshots(desk.context, desk.notify, [])
     assert [one.id for one in bad.bad] == [taken.snapshot]
     assert bad.exit_code() == 31
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_no_part_is_taken_for_a_workspace_that_is_not_there(desk: Desk, *, dry_run: bool) -> None:
+    desk.backup()
+    empty(desk)
+    ids = desk.ids
+    with pytest.raises(NoWorkspaceForPart) as caught:
+        desk.restore(paths=("README",), dry_run=dry_run)
+    assert "`scratchflow restore` brings all of it" in caught.value.shown_hint
+    assert (desk.work.exists(), desk.ids) == (False, ids)
 
 
 def test_two_paths_come_back_one_after_the_other_from_the_same_snapshot(desk: Desk) -> None:
