@@ -14,7 +14,7 @@ import msgspec
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
 from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
-from scratchflow.flows.transfer.copy import copy_snapshots, require_same_name
+from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import AllocationSuspended
@@ -24,6 +24,7 @@ from scratchflow.model.errors.hop import (
     HopToItself,
     HopUnfinished,
     NameTakenThere,
+    OtherWorkThere,
     WorkDiverged,
 )
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
@@ -34,7 +35,7 @@ from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
 from scratchflow.model.results.status import AllocationShown, JobsShown
-from scratchflow.model.results.transfer import SnapshotsCopied
+from scratchflow.model.results.transfer import SnapshotsCopied, SnapshotsLacking, SnapshotsOffered
 from scratchflow.model.results.up import UpAndRunning
 
 # Whoever goes on working here meanwhile is caught up with a few times, then told.
@@ -110,7 +111,7 @@ class _Moving:
     ) -> tuple[UpAndRunning, str]:
         """The node there with all that is saved here, and the snapshot that it has."""
         snapshot = self._save(held, leave_behind=leave_behind)
-        self.copy([snapshot])
+        self.copy([snapshot], require=self._require_no_other_work)
         there = self._there.settings()
         with failures_of(there), self._damage_there():
             now = up(
@@ -135,7 +136,12 @@ class _Moving:
         to = self._there.settings().name
         newest = [] if held and not self._rows() else [self._newest()]
         seen = copy_snapshots(
-            self._source.caller, Offer(snapshots=tuple(newest)), to, self._emit, dry_run=True
+            self._source.caller,
+            Offer(snapshots=tuple(newest)),
+            to,
+            self._emit,
+            dry_run=True,
+            require=self._require_no_other_work,
         )
         if held is None:
             self._require_copied(seen)
@@ -183,13 +189,22 @@ class _Moving:
             at = parents[at]
         return line
 
-    def copy(self, snapshots: Sequence[str]) -> None:
+    def _require_no_other_work(self, offered: SnapshotsOffered, lacking: SnapshotsLacking) -> None:
+        """OtherWorkThere when the newest snapshot there is of work that is not known here: `up` would take ours for newer."""
+        newest, ours = lacking.newest, [one.id for one in offered.snapshots]
+        known = {*ours, *offered.parents, *offered.parents.values()}
+        if newest is not None and newest not in known and newest < max(ours, default=""):
+            source, to = self._source.settings.name, self._there.settings().name
+            raise OtherWorkThere(source=source, to=to, other=max(ours), theirs=newest)
+
+    def copy(self, snapshots: Sequence[str], require: Require = lambda *_: None) -> None:
         """Into the other store, as far as it lacks them."""
         done = copy_snapshots(
             self._source.caller,
             Offer(snapshots=tuple(snapshots)),
             self._there.settings().name,
             self._emit,
+            require=require,
         )
         self.sent_bytes += done.sent_bytes
         to = self._there.settings().name

@@ -48,14 +48,22 @@ from scratchflow.model.results.transfer import (
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest, manifest_in
 
 PHASE = "copy"
+# Raises for what the two stores have, before anything is sent.
+Require = Callable[[SnapshotsOffered, SnapshotsLacking], None]
 # Writes an archive, and returns its digest.
 _Give = Callable[[Out], str]
 
 
 def copy_snapshots(
-    caller: Caller, asked: Offer, to: str, emit: Emit, *, dry_run: bool = False
+    caller: Caller,
+    asked: Offer,
+    to: str,
+    emit: Emit,
+    *,
+    dry_run: bool = False,
+    require: Require = lambda _offered, _lacking: None,
 ) -> SnapshotsCopied:
-    """Copies the snapshots that are meant, or all, into the store of the profile `to`."""
+    """Copies the snapshots that are meant, or all, into the store of the profile `to`; `require` may refuse that."""
     there = msgspec.structs.replace(caller, asked=msgspec.structs.replace(caller.asked, profile=to))
     settings, other = caller.settings(), there.settings()
     require_same_name(settings, other)
@@ -72,6 +80,7 @@ def copy_snapshots(
             )
         if offered.store_id and offered.store_id == lacking.store_id:
             raise CopyToItself(source=settings.name, to=other.name)
+        require(offered, lacking)
         along = set(offered.along)
         missing = [one for one in lacking.snapshots if not one.blocked]
         missing = [one for one in missing if one.id not in along or not one.in_one]

@@ -119,3 +119,18 @@ class ClustersDiverged(ScratchflowError):
         " then `scratchflow -p {source} hop --to {to}` again. To go on with the work of `{to}`: `scratchflow -p {source} clear` gives"
         " the node there back; its work stays as snapshot {other} in both stores"
     )
+
+
+class OtherWorkThere(ClustersDiverged):
+    """The store of the other cluster has newer work that this one does not know; nothing was copied over it."""
+
+    code = "hop.other_work"
+    message = (
+        "work went on at both since they parted: at `{to}` up to snapshot {theirs}, and at `{source}` up to snapshot {other};"
+        " nothing was copied or restored"
+    )
+    hint = (
+        "both are kept. To go on with the work of `{source}`: `scratchflow -p {source} snapshots copy {other} --to {to}`, then"
+        " `scratchflow -p {source} hop --to {to}` again; that of `{to}` stays there as a fork. To go on with the work of `{to}`:"
+        " `scratchflow -p {source} clear`, then `scratchflow -p {to} up`"
+    )

@@ -15,6 +15,7 @@ from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
 from scratchflow.flows.transfer import copy as copy_module
+from scratchflow.flows.transfer.copy import Require
 from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.errors.hop import (
     ClustersDiverged,
@@ -22,6 +23,7 @@ from scratchflow.model.errors.hop import (
     HopToItself,
     HopUnfinished,
     NameTakenThere,
+    OtherWorkThere,
     WorkDiverged,
 )
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
@@ -67,6 +69,8 @@ class World:
         self.as_full_bytes = 0
         self.cleared: str | None = None
         self.went_on_from = ""
+        self.newest_there: str | None = None
+        self.parents: dict[str, str] = {}
         self.answers: dict[str, Any] = {}
         self.seen_there = ("unchanged", A)
         self.settled: Literal["restored", "nothing"] = "restored"
@@ -120,7 +124,14 @@ class World:
         saved = NodeSaved(snapshot=snapshot, unsaved=self.unsaved, unsaved_paths=["x"])
         return [SavedCopy("node-1", saved)]
 
-    def _copy(self, _: Any, offer: Any, to: str, __: Any, *, dry_run: bool = False) -> Any:
+    def _copy(
+        self, _: Any, offer: Any, to: str, __: Any, *, dry_run: bool = False, require: Require
+    ) -> Any:
+        offered = [WholeSnapshot(one, "work", "{}", []) for one in offer.snapshots]
+        require(
+            SnapshotsOffered(snapshots=offered, parents=self.parents),
+            SnapshotsLacking(snapshots=[], newest=self.newest_there),
+        )
         doing = "look at" if dry_run else "copy"
         self.steps.append(f"{doing} {' '.join(offer.snapshots)} to {to}")
         return SimpleNamespace(
@@ -312,6 +323,35 @@ def test_work_on_both_sides_keeps_both_nodes_and_says_how_to_take_the_one_or_the
         "`scratchflow -p a clear`",
     ):
         assert step in hint
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_work_there_that_is_not_known_here_is_not_restored_over(
+    world: World, *, dry_run: bool
+) -> None:
+    world.saves = world.rows = [B]
+    world.newest_there = A
+    with pytest.raises(OtherWorkThere) as caught:
+        world.hop(dry_run=dry_run)
+    assert caught.value.exit_code == 37
+    assert f"at `b` up to snapshot {A}, and at `a` up to snapshot {B}" in str(caught.value)
+    assert f"`scratchflow -p a snapshots copy {B} --to b`" in caught.value.shown_hint
+    assert "`scratchflow -p b up`" in caught.value.shown_hint
+    assert [step for step in world.steps if not step.startswith("save")] == []
+
+
+@pytest.mark.parametrize(
+    ("newest_there", "parents"),
+    [(None, {}), (B, {}), (A, {A: C}), (A, {B: A}), (C, {})],
+    ids=["nothing there", "the same", "known here", "its parent", "newer: `up` restores it"],
+)
+def test_work_there_that_is_known_here_or_newer_is_no_hindrance(
+    world: World, newest_there: str | None, parents: dict[str, str]
+) -> None:
+    world.saves = world.rows = [B]
+    world.newest_there, world.parents = newest_there, parents
+    world.hop()
+    assert world.steps[-1] == "clear"
 
 
 def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:
