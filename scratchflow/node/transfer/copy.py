@@ -54,6 +54,7 @@ from scratchflow.store.checks.verified import Verification, damaged_archives, re
 from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.commit.arriving import Arriving, room_bytes
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
+from scratchflow.store.failures import store_errors
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import parents_known, read_noted
@@ -169,11 +170,18 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
 
 
 def _require_writable(place: StoreDirectory) -> None:
-    """Before anything is begun, and for a dry run. Of a full store, whoever asks says how much would come."""
-    if is_there(place.directory):
-        failure = write_failure(place.directory)
+    """Before anything is begun, and for a dry run. Of a full store, whoever asks says how much would come.
+
+    Of one that is yet to be made, it is the directory in which it would be made.
+    """
+    for directory in (place.directory, *place.directory.parents):
+        with store_errors(directory):
+            if not is_there(directory):
+                continue
+        failure = write_failure(directory)
         if failure is not None and not isinstance(failure, NoSpace):
             raise failure
+        return
 
 
 def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot]) -> None:

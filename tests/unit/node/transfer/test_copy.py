@@ -154,6 +154,26 @@ def test_a_store_that_may_not_be_written_to_is_told_before_anything_is_sent(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.parametrize("mode", [0o500, 0])
+def test_so_is_a_directory_in_which_the_store_would_have_to_be_made(
+    desk: Desk, offered: WholeSnapshot, mode: int
+) -> None:
+    there = other(desk)
+    closed = there.place.directory.parent.parent
+    assert not there.place.directory.parent.exists()
+    closed.chmod(mode)
+    try:
+        with pytest.raises(StoreUnusable, match="Permission denied") as caught:
+            lacking(there.context, there.notify, Lacking(snapshots=[offered]))
+        if mode:
+            assert f"the store `{closed}`" in str(caught.value)
+    finally:
+        closed.chmod(0o700)
+    assert lacking(there.context, there.notify, Lacking(snapshots=[offered])).snapshots
+    assert not there.place.directory.parent.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_but_not_when_it_lacks_nothing(desk: Desk, offered: WholeSnapshot) -> None:
     desk.place.directory.chmod(0o500)
     try:
