@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.node.job.copying import Stamp, stamp_of
+from scratchflow.workspace.workspace import STATE_NAME
 
 DEFAULT_PATTERN = "outputs"
 
@@ -98,14 +99,14 @@ class Matches:
     def _behind(self, link: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What the command has made behind a link that leads to a place in the copy which is not collected itself.
 
-        The copy goes, and with it what the link leads to. Each with its path through the link.
+        That may be beside the workspace's directory. The copy goes, and with it what the link leads to. Each with its path through the link.
         """
-        real = os.path.realpath(link)
-        if not is_beneath(real, [os.path.realpath(self._top)]):
+        real, copy = os.path.realpath(link), os.path.realpath(self._top.parent)
+        if not is_beneath(real, [os.path.realpath(self._top), copy]):
             if os.path.exists(real):
                 self.links_out[os.path.relpath(link, self._top)] = real
             return
-        if is_beneath(real, roots):
+        if is_beneath(real, [*roots, os.path.join(copy, STATE_NAME)]):
             return
         if os.path.realpath(os.path.dirname(link)).startswith(f"{real}/"):
             return  # it leads to a directory that it lies in itself

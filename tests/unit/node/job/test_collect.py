@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -10,14 +11,16 @@ import pytest
 
 from scratchflow.node.job.collect import Collector
 from scratchflow.node.job.copying import copy_whole
+from scratchflow.workspace.workspace import STATE_NAME
 
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    (tmp_path / "work/outputs/deep").mkdir(parents=True)
-    (tmp_path / "work/outputs/old").write_text("from the snapshot")
-    (tmp_path / "work/outputs/grows").write_text("1")
-    return tmp_path / "work"
+    top = tmp_path / "copy/work"
+    (top / "outputs/deep").mkdir(parents=True)
+    (top / "outputs/old").write_text("from the snapshot")
+    (top / "outputs/grows").write_text("1")
+    return top
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ def test_a_second_look_saves_what_came_since_and_removes_nothing(top: Path, targ
 
 def test_a_link_stays_a_link_and_leads_nobody_out(top: Path, target: Path) -> None:
     collector = Collector(top, target, [])
-    secret = top.parent / "secret"
+    secret = top.parent.parent / "secret"
     secret.mkdir()
     (secret / "file").write_text("x")
     (top / "outputs/link").symlink_to(secret)
@@ -83,8 +86,8 @@ def test_of_a_link_out_of_the_copy_it_is_told_that_what_is_behind_it_was_not_sav
     away = tmp_path / "away"
     away.mkdir()
     (top / "data").symlink_to(away)
-    (top / "outputs/from-snapshot").symlink_to(top.parent / "README")
-    (top.parent / "README").write_text("the user's own")
+    (top / "outputs/from-snapshot").symlink_to(tmp_path / "README")
+    (tmp_path / "README").write_text("the user's own")
     collector = Collector(top, target, ["data", "runs/*"])
     assert collector.collect().links_out == (_outside("data", away),)
     (away / "precious").write_text("made")
@@ -102,9 +105,27 @@ def test_of_a_link_out_of_the_copy_it_is_told_that_what_is_behind_it_was_not_sav
     assert (target / "runs/precious").read_text() == "made"
 
 
+def test_what_is_behind_a_link_to_a_place_beside_the_workspace_in_the_copy_is_saved(
+    top: Path, target: Path
+) -> None:
+    collector = Collector(top, target, ["notes"])
+    beside = top.parent / "data"
+    (beside / "deep").mkdir(parents=True)
+    (beside / "deep/a").write_text("made")
+    shutil.rmtree(top / "outputs")
+    (top / "outputs").symlink_to("../data")
+    (top.parent / STATE_NAME).mkdir(exist_ok=True)
+    (top.parent / STATE_NAME / "note").write_text("ours")
+    (top / "notes").symlink_to(top.parent / STATE_NAME)  # those are ours, and no work of the job
+    found = collector.collect()
+    assert (found.paths, found.links_out) == (("notes", "outputs/deep/a"), ())
+    assert (target / "outputs/deep/a").read_text() == "made"
+    assert (target / "notes").is_symlink()
+
+
 def test_outputs_that_are_a_link_out_of_the_copy_are_told(tmp_path: Path, target: Path) -> None:
-    top, away = tmp_path / "work", tmp_path / "away"
-    top.mkdir()
+    top, away = tmp_path / "copy/work", tmp_path / "away"
+    top.mkdir(parents=True)
     away.mkdir()
     collector = Collector(top, target, [])
     (top / "outputs").symlink_to(away)
@@ -115,8 +136,8 @@ def test_outputs_that_are_a_link_out_of_the_copy_are_told(tmp_path: Path, target
 def test_what_a_pattern_finds_behind_a_link_is_saved_in_place_of_the_link(
     tmp_path: Path, target: Path
 ) -> None:
-    top, away = tmp_path / "work", tmp_path / "away"
-    top.mkdir()
+    top, away = tmp_path / "copy/work", tmp_path / "away"
+    top.mkdir(parents=True)
     away.mkdir()
     collector = Collector(top, target, ["outputs/*"])
     (top / "outputs").symlink_to(away)

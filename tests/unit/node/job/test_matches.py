@@ -11,7 +11,7 @@ from scratchflow.node.job.matches import Matches, beneath_workspace
 
 
 def test_each_file_is_found_once_and_what_cannot_be_saved_is_named(tmp_path: Path) -> None:
-    top = tmp_path / "work"
+    top = tmp_path / "copy/work"
     (top / "outputs/deep").mkdir(parents=True)
     (top / "outputs/deep/x").write_text("x")
     os.mkfifo(top / "outputs/pipe")
