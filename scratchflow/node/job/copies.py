@@ -83,6 +83,8 @@ def put_back(work: Path, inode: int) -> str:
     """
     if not inode or inode_of(work) == inode or not inode_of(work.parent):
         return ""
+    if _leads_to(work, inode):
+        return ""
     is_free = not os.path.lexists(work)
     if is_free:
         open_tree(work.parent)
@@ -102,6 +104,15 @@ def put_back(work: Path, inode: int) -> str:
             f"{name}: the command was started in it, and it cannot be moved back ({error.strerror})"
         )
     return ""
+
+
+def _leads_to(work: Path, inode: int) -> bool:
+    """Whether it is a link to the very directory, which is then found by its old name."""
+    try:
+        found = os.stat(work)
+    except OSError:
+        return False
+    return found.st_ino == inode and found.st_dev == os.lstat(work.parent).st_dev
 
 
 def _moved(work: Path, inode: int) -> Path | None:

@@ -120,6 +120,16 @@ def test_what_a_command_made_is_saved_though_it_has_renamed_its_directory(desk: 
     assert (task_of(desk).collected_files, task_of(desk).left_out) == (1, [])
 
 
+def test_a_link_that_leads_to_its_directory_is_no_other_one_in_its_place(desk: Desk) -> None:
+    moved = "mkdir outputs; echo a > outputs/a; mv ../work ../other; ln -s other ../work"
+    submitted(desk, "sh", "-c", f"{moved}; echo b > outputs/b; mkdir outputs/c; chmod 0 outputs/c")
+    run(desk)
+    task = task_of(desk)
+    assert task.collected_paths == ["outputs/a", "outputs/b"]
+    assert (task.not_collected, task.unsaved_on, task.left_out) == ([], [], [])
+    assert list((desk.scratch / "jobs").iterdir()) == []
+
+
 def test_what_a_command_leaves_in_its_copy_says_which_directory_it_was_started_in(
     desk: Desk,
 ) -> None:
