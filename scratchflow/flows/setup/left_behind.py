@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
 from scratchflow.flows.setup.in_use import (
@@ -80,6 +82,7 @@ def left_behind(
         found += _snapshots(settings, traces, others, users, in_use)
         found += _copies(settings, traces, others, users, in_use)
         found += _copies_of_jobs(settings, traces, users, in_use)
+        found += _on_other_scratches(settings, traces, others, in_use) if all_profiles else []
         found += _notes_there(settings, traces, users, in_use)
     # Where this machine is the login host itself, what goes with the agent goes here.
     goes = _GOES_WITH_AGENT if login == LOCAL else set()
@@ -312,6 +315,24 @@ def _copies(
             what=f"copies of the workspace{named} and our notes on the scratch of {', '.join(on)}",
             how=f"{first}{_in_jobs([*ours, *notes])}",
         )
+
+
+def _on_other_scratches(
+    settings: Settings, traces: Traces, others: Mapping[str, Profile], in_use: InUse
+) -> Iterator[LeftBehind]:
+    """The same for the profiles of this login host that have a scratch of their own, when all profiles go."""
+    by_scratch: dict[str, list[Profile]] = {}
+    for other in others.values():
+        if other.login == settings.profile.login:
+            by_scratch.setdefault(other.scratch.rstrip("/"), []).append(other)
+    by_scratch.pop(settings.profile.scratch.rstrip("/"), None)
+    for profiles in by_scratch.values():
+        stores = {profile.store.rstrip("/") for profile in profiles}
+        there = tuple(one for one in traces.workspaces if one.store.rstrip("/") in stores)
+        theirs = msgspec.structs.replace(settings, profile=profiles[0])
+        found = msgspec.structs.replace(traces, workspaces=there)
+        yield from _copies(theirs, found, others, {}, in_use)
+        yield from _copies_of_jobs(theirs, found, {}, in_use)
 
 
 def _in_jobs(paths: Sequence[str]) -> str:

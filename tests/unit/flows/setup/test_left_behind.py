@@ -416,6 +416,23 @@ def test_a_workspace_of_no_profile_is_removed_only_if_no_other_profile_uses_it(
     assert "only if" not in _commands(left(settings, traces))
 
 
+def test_of_all_profiles_the_copies_on_a_scratch_of_their_own_are_named(settings: Settings) -> None:
+    other = msgspec.structs.replace(settings.profile, store="/fsx/other", scratch="/scratch/ada/b")
+    away = msgspec.structs.replace(other, login="far", scratch="/else")
+    traces = found(
+        WorkspaceTrace(STORE, "w", 1, ("n1",)),
+        WorkspaceTrace("/fsx/other", "w", 3, ("n2",), jobs=1),
+    )
+    others = {"other": other, "away": away}
+    every = left_behind(settings, traces, others, all_profiles=True)
+    (copies,) = [one for one in every if "/scratch/ada/b/w" in one.how]
+    assert copies.what == "copies of the workspace and our notes on the scratch of n2"
+    assert "`rm -rf /scratch/ada/b/w /scratch/ada/b/.scratchflow` in a job on each" in copies.how
+    assert any("/scratch/ada/b/jobs" in one.how for one in every)
+    assert "/else" not in _commands(every)
+    assert "/scratch/ada/b" not in _commands(left(settings, traces, other=other))
+
+
 def test_a_workspace_of_no_profile_in_the_store_of_another_profile_alone_is_not_removed(
     settings: Settings,
 ) -> None:
