@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.model.errors.base import UsageInvalid
-from scratchflow.model.errors.transfer import FileFailed
+from scratchflow.model.errors.transfer import RequirementsUnread
 from scratchflow.model.requests import RequirementsKind
 
 PROJECT, LOCK = "pyproject.toml", "uv.lock"
@@ -84,9 +84,9 @@ def _content(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(most + 1)
         if len(content) > most:
-            raise FileFailed(path=path, reason="it is too large for a list of packages")
+            raise RequirementsUnread(path=path, reason="it is too large for a list of packages")
         return content.decode("utf-8")
     except OSError as error:
-        raise FileFailed(path=path, reason=error.strerror) from None
+        raise RequirementsUnread(path=path, reason=error.strerror) from None
     except UnicodeDecodeError:
-        raise FileFailed(path=path, reason="it is not text") from None
+        raise RequirementsUnread(path=path, reason="it is not text") from None

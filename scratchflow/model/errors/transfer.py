@@ -24,6 +24,13 @@ class FileFailed(ScratchflowError):
     hint = "check the path, its permissions and the free space there"
 
 
+class RequirementsUnread(FileFailed):
+    """The file that `create --requirements` names cannot be used."""
+
+    code = "file.requirements"
+    hint = "check the path: `--requirements` takes a file of the machine that you type on; `scratchflow create --help` says which"
+
+
 class FileIncomplete(ScratchflowError):
     """The archive is an incremental one and holds only a part of its snapshot."""
 

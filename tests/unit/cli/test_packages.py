@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.cli.packages import Requirements, package_words, read_requirements
 from scratchflow.model.errors.base import UsageInvalid
-from scratchflow.model.errors.transfer import FileFailed
+from scratchflow.model.errors.transfer import RequirementsUnread
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,16 @@ def test_a_file_for_the_other_kind_of_environment_is_refused_by_name(tmp_path: P
 
 
 def test_a_file_that_cannot_travel_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileFailed, match="No such file"):
+    with pytest.raises(RequirementsUnread, match="No such file"):
         _read(tmp_path / "nothing.txt", "venv")
-    with pytest.raises(FileFailed, match=r"uv.lock.*No such file"):
+    with pytest.raises(RequirementsUnread, match=r"uv.lock.*No such file"):
         _read(tmp_path / "uv.lock", "venv")
     (tmp_path / "uv.lock").write_text("version = 1\n")
-    with pytest.raises(FileFailed, match=r"pyproject.toml.*No such file"):
+    with pytest.raises(RequirementsUnread, match=r"pyproject.toml.*No such file"):
         _read(tmp_path / "uv.lock", "venv")
     (tmp_path / "large.txt").write_bytes(b"x" * 300_000)
-    with pytest.raises(FileFailed, match="too large"):
+    with pytest.raises(RequirementsUnread, match="too large"):
         _read(tmp_path / "large.txt", "venv")
     (tmp_path / "binary.txt").write_bytes(b"\xff")
-    with pytest.raises(FileFailed, match="not text"):
+    with pytest.raises(RequirementsUnread, match="not text"):
         _read(tmp_path / "binary.txt", "venv")
