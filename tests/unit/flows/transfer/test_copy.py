@@ -811,8 +811,9 @@ def test_a_store_that_fills_up_says_so_and_can_go_on(
         with pytest.raises(EmptyStoreFull) as caught:
             two.copy()
         assert "prune" not in caught.value.shown_hint
-        two.there.write("work/own", "x")
-        two.there.backup()
+        for content in ("one", "two"):  # the only one always stays
+            two.there.write("work/own", content)
+            two.there.backup()
         with pytest.raises(NoSpace) as with_snapshots:
             two.copy()
         assert "snapshots prune" in with_snapshots.value.shown_hint
