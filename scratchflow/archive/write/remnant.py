@@ -66,13 +66,13 @@ def expected_bytes(frames: ArchiveFrames, live: list[Range]) -> int:
     return int(total)
 
 
-def write_remnant(path: Path, frames: ArchiveFrames, live: list[Range], out: Out) -> None:
-    """Writes the archive at `path` anew, with these ranges of its tar stream and zeros between them.
+def write_remnant(path: Path, frames: ArchiveFrames, live: list[Range], out: Out) -> str:
+    """Writes the archive at `path` anew, with these ranges of its tar stream and zeros between them; returns its digest.
 
     SnapshotDamaged when a frame that is needed cannot be read: then it had better stay as it is.
     """
     try:
-        _Writing(path, frames, out).run(live)
+        return _Writing(path, frames, out).run(live)
     except (Malformed, OSError) as error:
         raise SnapshotDamaged(snapshot=frames.id, reason=error) from error
 
@@ -85,7 +85,7 @@ class _Writing:
         self._digest = WholeDigest()
         self._written = 0
 
-    def run(self, live: list[Range]) -> None:
+    def run(self, live: list[Range]) -> str:
         source = open_regular(self._path)
         try:
             frames = true_frames(source, self._frames)
@@ -101,6 +101,7 @@ class _Writing:
         digest = hashlib.sha256(listed).digest()
         footer = Footer(offset, len(listed), digest, self._digest.text(), REMNANT_VERSION)
         self._put(pack_footer(footer))
+        return self._digest.text()
 
     def _put(self, content: bytes | memoryview) -> None:
         self._digest.update(content)

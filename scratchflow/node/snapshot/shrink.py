@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan
+from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.root_sizes import files_at, root_sizes
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest, Purpose
 from scratchflow.model.times import iso_time
 from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.plan import Parent
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.marks import Mark, keep
 from scratchflow.store.retention.shrink import Shrink, find_shrink
@@ -33,9 +38,9 @@ def shrink_since(
     roots: Sequence[str],
     unreadable: Iterable[bytes] = (),
 ) -> Shrink | None:
-    """How the workspace shrank since its parent. Only roots that both save are compared.
+    """How the workspace shrank since its parent, or an earlier one. Only roots that both save are compared.
 
-    What the parent holds of the `unreadable` paths does not count as missing.
+    What that one holds of the `unreadable` paths does not count as missing.
     """
     common = [root for root in (parent.workspace, *parent.also) if root in roots]
     now = root_sizes(planned.scanned, common, planned.dropped)
@@ -43,7 +48,26 @@ def shrink_since(
     shrink = find_shrink(root_sizes(index, common, hidden), now)
     if shrink is None:
         return None
+    if planned.parent is None or planned.parent.id != index.id:
+        return shrink
     return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))
+
+
+def agreed_upon(place: StoreDirectory, parent: Parent) -> Parent:
+    """The parent, or what it came from when it is a safety snapshot: nobody agreed to what was missing in that.
+
+    Before a part of a snapshot is restored, one is taken of what there is, however little.
+    """
+    if parent.manifest.purpose != "safety":
+        return parent
+    listed = {one.id: one for one in read_catalogue(place).snapshots}
+    manifest = parent.manifest
+    while manifest.purpose == "safety" and manifest.parent in listed:
+        manifest = listed[manifest.parent]
+    with suppress(ScratchflowError):  # one that cannot be read has nothing to compare
+        index = open_index(place.archive(manifest.id))
+        return msgspec.structs.replace(parent, manifest=manifest, index=index)
+    return parent
 
 
 def shrank_while_saved(parent: Manifest, index: Index, saved: Index, roots: Sequence[str]) -> bool:

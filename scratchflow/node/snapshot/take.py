@@ -29,6 +29,7 @@ from scratchflow.node.snapshot.result import Heard
 from scratchflow.node.snapshot.roots import warn_of_roots
 from scratchflow.node.snapshot.shrink import (
     UNATTENDED,
+    agreed_upon,
     keep_parent,
     shrank_while_saved,
     shrink_since,
@@ -256,13 +257,14 @@ def _guard_shrink(
     notify: Notifier,
     heard: Heard,
 ) -> bool:
-    """Whether most of the parent's files are missing and nobody was there to confirm it.
+    """Whether most of the files are missing that there were, and nobody was there to confirm it.
 
     Files that cannot be read were not deleted: the rest is saved, and the parent is kept.
     """
     if parent is None or options.allow_shrink:
         return False
     roots = options.roots or context.workspace.roots
+    parent = agreed_upon(place, parent)
     shrink = shrink_since(parent.manifest, parent.index, planned, roots)
     if shrink is None:
         return False

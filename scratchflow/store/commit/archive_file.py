@@ -9,8 +9,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import xxhash
-
 from scratchflow.disk.direct import DirectAppend
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.store.commit.read_back import ReadBack
@@ -31,7 +29,6 @@ class ArchiveFile:
         self._out: DirectAppend | None = None
         self._created = False
         self._written_bytes = 0
-        self._written_digest = xxhash.xxh3_128()
         self._read_back: ReadBack | None = None
 
     @property
@@ -54,7 +51,6 @@ class ArchiveFile:
                 raise ValueError("write after the end")
             out.append(view)
         self._written_bytes += len(view)
-        self._written_digest.update(view)
         if self._read_back is not None:
             self._read_back.note_written(out.written_bytes)
         return len(view)
@@ -69,13 +65,13 @@ class ArchiveFile:
             descriptor, self._descriptor, self._out = self._descriptor, None, None
             os.close(descriptor)
 
-    def require_read_back(self, snapshot: str) -> None:
-        """Raises SnapshotDamaged unless the store gives back, byte for byte, what was written."""
+    def require_read_back(self, snapshot: str, digest: str) -> None:
+        """Raises SnapshotDamaged unless what the store gives back has this digest, which whoever made the bytes knows."""
         if self._read_back is None:
             raise ValueError("nothing was written")
         with store_errors(self._temp):
             found = self._read_back.finish(self._written_bytes)
-        if found != self._written_digest.hexdigest():
+        if found != digest:
             reason = "the archive does not read back as it was written"
             raise SnapshotDamaged(snapshot=snapshot, reason=reason)
 

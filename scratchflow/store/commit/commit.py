@@ -79,7 +79,7 @@ class NewSnapshot:
             raise ValueError("a commit needs written bytes and a manifest of the same id")
         stored = msgspec.structs.replace(manifest, archive_bytes=self.file.tell(), verified=True)
         self._publish_archive()
-        self.file.require_read_back(self.snapshot)
+        self.file.require_read_back(self.snapshot, manifest.archive_digest)
         publish_manifest(self._lock, stored, encode_manifest(stored))
         return stored
 

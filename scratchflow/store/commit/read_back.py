@@ -10,8 +10,7 @@ import os
 import threading
 from pathlib import Path
 
-import xxhash
-
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.disk.direct import DirectReader
 
 # One `fdatasync` for each of these: rare enough for a network file system, and little is left to
@@ -27,7 +26,7 @@ class ReadBack:
         # Opened anew: the writer closes its descriptor when it is done, and renames the file.
         self._descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         self._reader = DirectReader(self._descriptor)
-        self._digest = xxhash.xxh3_128()
+        self._digest = WholeDigest()
         self._position = 0
         self._written = 0
         self._ended = False
@@ -52,7 +51,7 @@ class ReadBack:
         if self._error is not None:
             raise self._error
         self._read_to(written_bytes)
-        return self._digest.hexdigest()
+        return self._digest.text()
 
     def close(self) -> None:
         """Closes the thread and the descriptor. May be called twice."""

@@ -162,9 +162,9 @@ def _compact_one(lock: StoreLock, work: _Work) -> int:
         size = os.stat(path).st_size
     new = ArchiveFile(place.temp_archive(archive))
     try:
-        write_remnant(path, need.frames, need.live, new)
+        digest = write_remnant(path, need.frames, need.live, new)
         new.finish()
-        new.require_read_back(archive)
+        new.require_read_back(archive, digest)
         lock.assert_held()
         # Asked last: a restore says first what it reads, and opens it then.
         if archive in held_archives(place) or new.tell() >= size:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory, open_place
@@ -37,7 +38,8 @@ def back_up_forever(place: StoreDirectory, confirm: int) -> None:
                 content = content_of(snapshot)
                 for start in range(0, len(content), 8192):
                     new.file.write(content[start : start + 8192])
-                new.commit(make_manifest(snapshot))
+                digest = WholeDigest().text(content)
+                new.commit(make_manifest(snapshot, archive_digest=digest))
         os.write(confirm, snapshot.encode())
 
 

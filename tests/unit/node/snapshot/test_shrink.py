@@ -76,6 +76,32 @@ def test_a_person_is_asked_and_told_the_way_back_first(desk: Desk) -> None:
     assert (agreed.shrunk, read_marks(desk.place)) == (False, {})
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_a_safety_snapshot_lacks_nobody_has_agreed_to(desk: Desk, count: int) -> None:
+    """Before each `restore --path` one is taken, of whatever is there."""
+    for number in range(20):
+        desk.write(f"work/many/{number}", "x" * 10_000)
+    whole = str(desk.backup().snapshot)
+    for file in (desk.work / "many").iterdir():
+        file.unlink()
+    make_clean(desk)
+    for number in range(count):
+        desk.restore(whole, paths=(f"many/{number}",))
+    assert len(desk.ids) > 1
+    with pytest.raises(ShrinkGuard, match="23 files") as asked:
+        desk.backup()
+    assert whole in asked.value.shown_hint
+    with pytest.raises(ShrinkGuard):
+        foretell_backup(desk.context, desk.notify, SnapshotOptions())
+    taken = desk.backup(purpose="auto")
+    assert taken.shrunk
+    assert [(mark.snapshot, mark.why) for mark in read_marks(desk.place).values()] == [
+        (whole, "shrink")
+    ]
+    desk.write("work/more")
+    assert not desk.backup().shrunk  # the smaller one is what it is compared with now
+
+
 def test_files_that_are_excluded_now_are_not_called_deleted(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/README")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import NoSpace, StoreUnusable
 from scratchflow.store.commit.archive_file import ArchiveFile
@@ -21,7 +22,7 @@ def test_nothing_is_made_before_the_first_byte(tmp_path: Path) -> None:
     assert not file.exists
     assert os.listdir(tmp_path) == []
     with pytest.raises(ValueError, match="nothing was written"):
-        file.require_read_back("A")
+        file.require_read_back("A", WholeDigest().text())
 
 
 def test_what_was_written_in_any_pieces_is_there_and_reads_back(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_what_was_written_in_any_pieces_is_there_and_reads_back(tmp_path: Path) 
         file.write(memoryview(content)[start : start + 700_000])
     file.finish()
     file.finish()
-    file.require_read_back("A")
+    file.require_read_back("A", WholeDigest().text(content))
     assert (tmp_path / "temp").read_bytes() == content
     assert stat.S_IMODE((tmp_path / "temp").stat().st_mode) == 0o600
     with pytest.raises(ValueError, match="after the end"):
@@ -47,7 +48,7 @@ def test_a_byte_that_changed_on_disk_is_damage(tmp_path: Path) -> None:
     file.finish()
     (tmp_path / "temp").write_bytes(b"as it waz")
     with pytest.raises(SnapshotDamaged):
-        file.require_read_back("A")
+        file.require_read_back("A", WholeDigest().text(b"as it was"))
     file.abandon()
 
 

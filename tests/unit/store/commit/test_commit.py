@@ -114,7 +114,7 @@ def test_bytes_that_do_not_read_back_are_not_committed(
         new.file.finish()
         place.temp_archive(make_id()).write_bytes(b"flipped")
         with pytest.raises(SnapshotDamaged, match="does not read back"):
-            new.commit(make_manifest(make_id()))
+            new.commit(make_manifest(make_id(), archive_digest=WholeDigest().text(b"written")))
     assert names(place) == set()
 
 
@@ -128,8 +128,9 @@ def test_damage_to_an_early_piece_of_a_large_archive_is_found(
             file.write(b"b")
         for _ in range(5):
             new.file.write(b"a" * BUFFER_BYTES)
+        digest = WholeDigest().text(b"a" * 6 * BUFFER_BYTES)
         with pytest.raises(SnapshotDamaged, match="does not read back"):
-            new.commit(make_manifest(make_id()))
+            new.commit(make_manifest(make_id(), archive_digest=digest))
     assert names(place) == set()
 
 
@@ -146,7 +147,7 @@ def test_a_lost_lock_stops_the_commit(place: StoreDirectory, lock: StoreLock) ->
         new.file.write(b"bytes")
         place.lock.rename(place.directory / "taken")
         with pytest.raises(LockLost):
-            new.commit(make_manifest(make_id()))
+            new.commit(make_manifest(make_id(), archive_digest=WholeDigest().text(b"bytes")))
     assert names(place) == {"taken"}
 
 

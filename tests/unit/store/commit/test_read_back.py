@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-import xxhash
 
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.store.commit import read_back
 from scratchflow.store.commit.read_back import ReadBack
 
@@ -19,7 +19,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _digest(content: bytes) -> str:
-    return xxhash.xxh3_128(content).hexdigest()
+    return WholeDigest().text(content)
 
 
 @pytest.mark.parametrize("size", [1, 1 << 16, (1 << 20) + 7])

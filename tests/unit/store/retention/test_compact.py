@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.files import chunker
+from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.proven import is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree import chunks
@@ -203,8 +204,10 @@ def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
     monkeypatch.setattr(committing, "write_new", sleep_then_write)
     with make_lock(place).acquired() as lock, NewSnapshot(lock, new) as one:
         one.file.write(b"bytes")
+        digest = WholeDigest().text(b"bytes")
+        manifest = make_manifest(new, kind="incremental", needs=needs, archive_digest=digest)
         with pytest.raises(LockLost):
-            one.commit(make_manifest(new, kind="incremental", needs=needs))
+            one.commit(manifest)
     assert chain.desk.ids == chain.ids[-1:]
     chain.check()
 
