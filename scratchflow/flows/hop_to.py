@@ -191,11 +191,20 @@ class _Moving:
 
     def _require_no_other_work(self, offered: SnapshotsOffered, lacking: SnapshotsLacking) -> None:
         """OtherWorkThere when the newest snapshot there is of work that is not known here: `up` would take ours for newer."""
-        newest, ours = lacking.newest, [one.id for one in offered.snapshots]
-        known = {*ours, *offered.parents, *offered.parents.values()}
-        if newest is not None and newest not in known and newest < max(ours, default=""):
+        newest, ours = lacking.newest, max((one.id for one in offered.snapshots), default="")
+        known = {ours, *offered.parents, *offered.parents.values(), None}
+        if known.isdisjoint({newest, lacking.newest_work}) and (
+            ours > str(newest) or self._would_save()
+        ):
             source, to = self._source.settings.name, self._there.settings().name
-            raise OtherWorkThere(source=source, to=to, other=max(ours), theirs=newest)
+            raise OtherWorkThere(source=source, to=to, other=ours or "the next", theirs=newest)
+
+    def _would_save(self) -> bool:
+        """Whether the run that is only foretold would first take a snapshot here, which is newer than all."""
+        if not (self._request.dry_run and _held(self._source)):
+            return False
+        request = Backup(dry_run=True, purpose="final")
+        return self._source.at_workspace("backup", request, BackupTaken).kind != "unchanged"
 
     def copy(self, snapshots: Sequence[str], require: Require = lambda *_: None) -> None:
         """Into the other store, as far as it lacks them."""

@@ -130,7 +130,8 @@ class OtherWorkThere(ClustersDiverged):
         " nothing was copied or restored"
     )
     hint = (
-        "both are kept. To go on with the work of `{source}`: `scratchflow -p {source} snapshots copy {other} --to {to}`, then"
-        " `scratchflow -p {source} hop --to {to}` again; that of `{to}` stays there as a fork. To go on with the work of `{to}`:"
+        "both are kept. To go on with the work of `{source}`: `scratchflow -p {source} snapshots copy {other} --to {to}`, then,"
+        " where a node of `{to}` is held, `scratchflow -p {to} restore {other}`, then `scratchflow -p {source} hop --to {to}` again;"
+        " that of `{to}` stays there as a snapshot. To go on with the work of `{to}`:"
         " `scratchflow -p {source} clear`, then `scratchflow -p {to} up`"
     )

@@ -66,10 +66,14 @@ class SnapshotLacking(msgspec.Struct, frozen=True):
 
 
 class SnapshotsLacking(Result, frozen=True):
-    """`snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all."""
+    """`snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all.
+
+    `newest_work` is the one whose work that holds: another one where somebody went back to that.
+    """
 
     snapshots: list[SnapshotLacking]
     newest: str | None
+    newest_work: str | None = None
     store_id: str | None = None
     # How much may come, and where to; None when the file system does not say.
     room_bytes: int | None = None

@@ -163,10 +163,23 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
     return SnapshotsLacking(
         snapshots=found,
         newest=here.catalogue.newest_id,
+        newest_work=_newest_work(here.catalogue),
         store_id=read_store_id(place),
         room_bytes=room_bytes(place),
         directory=printable(place.directory),
     )
+
+
+def _newest_work(catalogue: Catalogue) -> str | None:
+    """The newest snapshot, or the one that it is when a restore made it the newest again."""
+    listed = {one.id: one for one in catalogue.snapshots}
+    newest = catalogue.newest_id
+    while newest in listed and listed[newest].purpose == "restored":
+        now, before = listed[newest], listed.get(listed[newest].parent or "")
+        if before is None or (now.files, now.bytes) != (before.files, before.bytes):
+            break
+        newest = before.id
+    return newest
 
 
 def _require_writable(place: StoreDirectory) -> None:

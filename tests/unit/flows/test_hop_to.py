@@ -70,6 +70,7 @@ class World:
         self.cleared: str | None = None
         self.went_on_from = ""
         self.newest_there: str | None = None
+        self.newest_work_there: str | None = None
         self.parents: dict[str, str] = {}
         self.answers: dict[str, Any] = {}
         self.seen_there = ("unchanged", A)
@@ -130,7 +131,9 @@ class World:
         offered = [WholeSnapshot(one, "work", "{}", []) for one in offer.snapshots]
         require(
             SnapshotsOffered(snapshots=offered, parents=self.parents),
-            SnapshotsLacking(snapshots=[], newest=self.newest_there),
+            SnapshotsLacking(
+                snapshots=[], newest=self.newest_there, newest_work=self.newest_work_there
+            ),
         )
         doing = "look at" if dry_run else "copy"
         self.steps.append(f"{doing} {' '.join(offer.snapshots)} to {to}")
@@ -330,7 +333,7 @@ def test_work_there_that_is_not_known_here_is_not_restored_over(
     world: World, *, dry_run: bool
 ) -> None:
     world.saves = world.rows = [B]
-    world.newest_there = A
+    world.newest_there = world.newest_work_there = A
     with pytest.raises(OtherWorkThere) as caught:
         world.hop(dry_run=dry_run)
     assert caught.value.exit_code == 37
@@ -349,9 +352,32 @@ def test_work_there_that_is_known_here_or_newer_is_no_hindrance(
     world: World, newest_there: str | None, parents: dict[str, str]
 ) -> None:
     world.saves = world.rows = [B]
-    world.newest_there, world.parents = newest_there, parents
+    world.newest_there = world.newest_work_there = newest_there
+    world.parents = parents
     world.hop()
     assert world.steps[-1] == "clear"
+
+
+def test_what_somebody_went_back_to_there_is_no_other_work(world: World) -> None:
+    world.saves = world.rows = [C]
+    world.newest_there, world.newest_work_there, world.parents = B, A, {C: A}
+    world.hop()
+    assert world.steps[-1] == "clear"
+
+
+@pytest.mark.parametrize(("kind", "is_refused"), [("incremental", True), ("unchanged", False)])
+def test_a_dry_run_knows_that_what_is_not_saved_yet_would_be_newer(
+    world: World, kind: str, *, is_refused: bool
+) -> None:
+    world.newest_there = world.newest_work_there = B
+    world.seen_there = (kind, A)
+    if is_refused:
+        with pytest.raises(OtherWorkThere):
+            world.hop(dry_run=True)
+    else:
+        world.hop(dry_run=True)
+    world.jobs = []
+    world.hop(dry_run=True)  # without a node here nothing is saved
 
 
 def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:

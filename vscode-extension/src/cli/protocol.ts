@@ -1639,10 +1639,14 @@ export interface SnapshotsFetched {
   in_the_way?: Record<string, string>;
 }
 
-/** `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all. */
+/**
+ * `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all.
+ * `newest_work` is the one whose work that holds: another one where somebody went back to that.
+ */
 export interface SnapshotsLacking {
   snapshots: Array<SnapshotLacking>;
   newest: string | null;
+  newest_work?: string | null;
   store_id?: string | null;
   room_bytes?: number | null;
   directory?: string;

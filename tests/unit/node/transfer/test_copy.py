@@ -181,3 +181,17 @@ def test_but_not_when_it_lacks_nothing(desk: Desk, offered: WholeSnapshot) -> No
     finally:
         desk.place.directory.chmod(0o700)
     assert found.snapshots == []
+
+
+def test_what_a_restore_made_the_newest_again_is_the_work_that_it_brought(desk: Desk) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/more", "x")
+    second = str(desk.backup().snapshot)
+    assert lacking(desk.context, desk.notify, Lacking(snapshots=[])).newest_work == second
+    desk.restore(first)
+    found = lacking(desk.context, desk.notify, Lacking(snapshots=[]))
+    assert found.newest not in {first, second}
+    assert found.newest_work == first
+    desk.write("work/other", "x")
+    third = str(desk.backup().snapshot)
+    assert lacking(desk.context, desk.notify, Lacking(snapshots=[])).newest_work == third
