@@ -29,6 +29,7 @@ from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.rescue_files import put_rescue
 from scratchflow.store.retention.readers import held_archives
 
 # Less than this is not worth writing anything for.
@@ -97,6 +98,11 @@ def compact(
     catalogue = read_catalogue(place)
     if catalogue.skipped or _ids(catalogue) != found.snapshots:
         return Compacted()
+    if found.work:
+        try:
+            put_rescue(place)  # an older one may not know archives as they are written now
+        except (NoSpace, StoreUnusable):
+            return Compacted()
     done: list[str] = []
     freed_bytes = written_bytes = 0
     for one in found.work:

@@ -23,6 +23,7 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import commit as committing
 from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.commit.commit import NewSnapshot
+from scratchflow.store.rescue_files import our_files
 from scratchflow.store.retention import compact as compacting
 from scratchflow.store.retention.compact import compact, plan_compaction
 from scratchflow.store.retention.prune import remove
@@ -210,6 +211,14 @@ def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
             one.commit(manifest)
     assert chain.desk.ids == chain.ids[-1:]
     chain.check()
+
+
+def test_the_rescue_beside_it_knows_what_was_rewritten(chain: Chain) -> None:
+    chain.remove_older()
+    rescue = chain.desk.place.directory / "rescue.py"
+    rescue.write_text("# scratchflow rescue, version 1\n")
+    assert chain.compact().archives
+    assert rescue.read_bytes() == our_files()["rescue.py"]
 
 
 def test_nothing_is_left_of_a_rewriting_that_failed(
