@@ -116,23 +116,36 @@ def _find_manifest(
     if interrupted is None or options.snapshot != LATEST or options.to is not None:
         with path_in_place_of_snapshot(context, options.snapshot, RESTORES_PATH):
             found = find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
-        is_part = bool(options.paths) and options.to is None and options.snapshot == LATEST
-        return _before_safety(catalogue, found, notify) if is_part else found
+        if options.snapshot != LATEST:
+            return found
+        return _before_safety(catalogue, found, notify, is_part=bool(options.paths))
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.by_id(interrupted.snapshot)
     raise incomplete(context, interrupted)
 
 
-def _before_safety(catalogue: Catalogue, newest: Manifest, notify: Notifier) -> Manifest:
-    """The newest snapshot that no restore has taken before it replaced something: that one has what is not wanted any more."""
+def _before_safety(
+    catalogue: Catalogue, newest: Manifest, notify: Notifier, *, is_part: bool
+) -> Manifest:
+    """Of a part, the newest snapshot that no restore has taken before it replaced something: that one has what is not wanted any more.
+
+    Of everything, the newest has the last state that the workspace had: it is taken, and what it is, is said.
+    """
     line = reversed(catalogue.main_line)
     found = next((one for one in line if one.purpose != "safety"), newest)
-    if found.id != newest.id:
+    if found.id == newest.id:
+        return found
+    if not is_part:
         notify.remark(
-            f"snapshot {found.id} is taken: the newest, {newest.id}, was saved before another restore, and has what that"
-            f" replaced; `scratchflow restore {newest.id} --path …` brings that back"
+            f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced;"
+            f" `scratchflow restore {found.id}` brings the one before it"
         )
+        return newest
+    notify.remark(
+        f"snapshot {found.id} is taken: the newest, {newest.id}, was saved before another restore, and has what that"
+        f" replaced; `scratchflow restore {newest.id} --path …` brings that back"
+    )
     return found
 
 

@@ -14,12 +14,13 @@ from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
-from scratchflow.model.requests import Show
+from scratchflow.model.requests import Send, Show
 from scratchflow.node.history import (
     list_snapshots,
     show_snapshot,
     verify_snapshots,
 )
+from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.workspace.notes import read_restoring
 from tests.unit.conftest import Desk, make_desk
 
@@ -251,6 +252,30 @@ def test_two_paths_come_back_one_after_the_other_from_the_same_snapshot(desk: De
     assert desk.content()["b"] == b"bad b"
     last = desk.backup().snapshot
     assert desk.restore(paths=("b",)).snapshot == last
+
+
+def test_a_part_that_goes_elsewhere_comes_from_the_same_snapshot(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.write("work/a", "good")
+    good = desk.backup().snapshot
+    desk.write("work/a", "bad")
+    desk.write("work/b", "bad")
+    desk.restore(paths=("a",))
+    assert desk.restore(paths=("a",), to=tmp_path / "elsewhere").snapshot == good
+    sent = send_snapshot(desk.context, desk.notify, Send(paths=("a",)))
+    assert sent.snapshot == good
+
+
+def test_all_of_it_comes_from_the_newest_and_it_is_said_what_that_is(desk: Desk) -> None:
+    desk.write("work/a", "good")
+    good = desk.backup().snapshot
+    desk.write("work/a", "bad")
+    safety = desk.restore(paths=("a",)).safety_snapshot
+    desk.events.clear()
+    assert desk.restore(dry_run=True).snapshot == safety
+    said = [event.message for event in desk.events if isinstance(event, Log)]
+    assert any(f"{safety}, was saved before a restore" in one and str(good) in one for one in said)
 
 
 def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -> None:
