@@ -1,5 +1,6 @@
 """`scratchflow restore`: bring the workspace, or a part of it, back."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -114,7 +115,7 @@ def restore(
         raise UsageInvalid(problem=problem, command=context.command_path)
     request = Restore(
         snapshot=snapshot,
-        paths=tuple(paths or ()),
+        paths=_checked(paths or (), context.command_path),
         to=to if here is None else None,
         source=source,
         replace=replace,
@@ -128,6 +129,13 @@ def restore(
     if from_mirror:
         return restored_from_mirror(caller(context), request, here)
     return restore_call(caller(context), request, here)
+
+
+def _checked(paths: Sequence[str], command: str) -> tuple[str, ...]:
+    if not all(path.strip() for path in paths):
+        problem = "`--path` is empty: a variable that is not set? `--path .` is the whole workspace"
+        raise UsageInvalid(problem=problem, command=command)
+    return tuple(paths)
 
 
 def _check_taken_home(here: str, command: str, *, source: str | None) -> None:

@@ -83,6 +83,7 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
         (["create", "--from", "-x"], "neither a directory nor a git URL"),
         (["restore", "--to", "laptop:"], "needs a directory"),
         (["restore", "--to", "laptop:x", "--from", "y"], "exclude each other"),
+        (["restore", "--path", ""], "`--path .` is the whole workspace"),
         (["snapshots", "export", "laptop:"], "needs a file"),
     ],
 )
