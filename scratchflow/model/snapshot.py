@@ -64,11 +64,17 @@ class _Versioned(msgspec.Struct):
     schema: int
 
 
+class NewerManifest(ValueError):
+    """It is of a later version than this one, and nothing is wrong with it."""
+
+
 def manifest_in(body: bytes) -> Manifest:
-    """The manifest that this JSON is, also one of an earlier version; DecodeError when it is none, ValueError when it is of a later one."""
+    """The manifest that this JSON is, also one of an earlier version; DecodeError when it is none, NewerManifest when it is of a later one."""
     schema = decoded(body, _Versioned).schema
     if schema > MANIFEST_SCHEMA:
-        raise ValueError(f"it was made by a newer scratchflow (schema {schema}); update this one")
+        raise NewerManifest(
+            f"it was made by a newer scratchflow (schema {schema}); update this one"
+        )
     if schema == MANIFEST_SCHEMA:
         return decoded(body, Manifest)
     earlier = msgspec.structs.asdict(decoded(body, _Earlier))

@@ -17,6 +17,7 @@ from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
     Manifest,
+    NewerManifest,
     checked_manifest,
     is_snapshot_id,
     manifest_in,
@@ -40,6 +41,14 @@ class Skipped(msgspec.Struct, frozen=True):
     reason: str
     # It is a file whose checksum does not match: half, empty, or a bit flipped. Nothing else may be replaced.
     is_damaged: bool = False
+    # A later version made it, and nothing is wrong with it.
+    is_newer: bool = False
+
+    def way_out(self, otherwise: str) -> str:
+        """What to do about it: `otherwise`, unless this scratchflow is merely too old for it."""
+        if not self.is_newer:
+            return otherwise
+        return "nothing is damaged: update scratchflow on the machine where you type it"
 
 
 class DamagedManifest(ValueError):
@@ -133,10 +142,11 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     def _latest_unreadable(self, unreadable: Skipped) -> LatestUnreadable:
         manifest = f"`{unreadable.snapshot}{MANIFEST_SUFFIX}`"
-        next_step = f"repair {manifest} in the store; no other snapshot can be read"
+        first = unreadable.way_out(f"repair {manifest} in the store")
+        next_step = f"{first}; no other snapshot can be read"
         if older := self.newest_readable:
             next_step = (
-                f"repair {manifest} in the store, or go on without it: `scratchflow restore"
+                f"{first}, or go on without it: `scratchflow restore"
                 f" {older.id}` restores the newest snapshot that can be read"
             )
         return LatestUnreadable(
@@ -231,7 +241,8 @@ def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped |
     except OSError as error:
         return Skipped(snapshot, f"its manifest cannot be read: {error.strerror}")
     except ValueError as error:
-        return Skipped(snapshot, str(error), isinstance(error, DamagedManifest))
+        is_newer = isinstance(error, NewerManifest)
+        return Skipped(snapshot, str(error), isinstance(error, DamagedManifest), is_newer)
 
 
 def _listed_ids(place: StoreDirectory) -> list[str]:

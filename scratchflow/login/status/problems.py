@@ -111,8 +111,10 @@ def unreadable_snapshots(catalogue: Catalogue) -> Iterator[Problem]:
         yield Problem(
             name="snapshots.unreadable",
             detail=f"snapshot {one.snapshot} cannot be used: {one.reason}",
-            fix=f"repair `{one.snapshot}.json` in the store, or move it out of the store to give it up;"
-            " until then no snapshot is removed",
+            fix=one.way_out(
+                f"repair `{one.snapshot}.json` in the store, or move it out of the store to give it up"
+            )
+            + "; until then no snapshot is removed",
         )
 
 

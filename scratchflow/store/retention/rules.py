@@ -130,7 +130,7 @@ def _blocked(catalogue: Catalogue) -> Retention | None:
     one = catalogue.skipped[0]
     blocked = (
         f"`{one.snapshot}` cannot be used, so which archives it needs is unknown: {one.reason}; "
-        f"move `{one.snapshot}.json` out of the store to give it up"
+        + one.way_out(f"move `{one.snapshot}.json` out of the store to give it up")
     )
     kept: dict[str, tuple[str, ...]] = {each.id: ("blocked",) for each in catalogue.snapshots}
     return Retention(kept=kept, removed=(), unneeded_archives=(), blocked=blocked)

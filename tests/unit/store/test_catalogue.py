@@ -16,6 +16,7 @@ from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, newest_listed, read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.names import find_snapshot
+from scratchflow.store.retention.rules import plan_removal
 from scratchflow.testing.store import EPOCH, make_id, make_manifest
 
 
@@ -83,6 +84,21 @@ def test_an_unusable_manifest_is_skipped_with_its_reason(
         find_snapshot(listed, make_id())
     assert make_id() in caught.value.shown_hint
     assert re.search(reason, listed.skipped[0].reason)
+
+
+def test_one_of_a_newer_version_is_not_called_damaged(place: StoreDirectory) -> None:
+    put_raw(place, make_id(60), seal_manifest(b'{"schema": 3}'))
+    with pytest.raises(LatestUnreadable) as caught:
+        _ = read_catalogue(place).latest
+    assert "update scratchflow on the machine" in caught.value.shown_hint
+    assert "repair" not in caught.value.shown_hint
+    put(place, make_manifest(make_id()))
+    with pytest.raises(LatestUnreadable) as caught:
+        _ = read_catalogue(place).latest
+    assert f"`scratchflow restore {make_id()}`" in caught.value.shown_hint
+    blocked = plan_removal(read_catalogue(place), {make_id()}, {}).blocked
+    assert "nothing is damaged" in str(blocked)
+    assert "out of the store" not in str(blocked)
 
 
 @pytest.mark.slow
