@@ -73,7 +73,7 @@ def hop_to(
         job_id=now.job_id,
         end_time=now.end_time,
         alias=now.alias,
-        snapshot=snapshot,
+        snapshot=moving.there_snapshot or snapshot,
         sent_bytes=moving.sent_bytes,
         left_behind=left,
     )
@@ -105,6 +105,8 @@ class _Moving:
         self._emit = emit
         self._request = request
         self.sent_bytes = 0
+        self.there_snapshot: str | None = None
+        """What the workspace there came from: a later one when it is ahead of the one here."""
 
     def bring_over(
         self, held: AllocationShown | None, *, leave_behind: bool
@@ -251,6 +253,7 @@ class _Moving:
             if settled.restored and settled.restored.safety_snapshot:
                 message = f"what was there is saved as snapshot {settled.restored.safety_snapshot}"
                 self._emit(Log(level="info", message=message))
+            self.there_snapshot = settled.snapshot
             if settled.action == "restored":
                 _require_equal(target, settled.snapshot)
 

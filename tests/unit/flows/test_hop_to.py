@@ -69,6 +69,7 @@ class World:
         self.as_full_bytes = 0
         self.cleared: str | None = None
         self.went_on_from = ""
+        self.base_there: str | None = None
         self.newest_there: str | None = None
         self.newest_work_there: str | None = None
         self.parents: dict[str, str] = {}
@@ -109,7 +110,8 @@ class World:
             if do == "settle" and self.went_on_from:
                 raise WorkDiverged(node="far-1", snapshot=self.went_on_from, other=request.snapshot)
             if do == "settle":
-                return Settled(action=self.settled, path="/w", snapshot=request.snapshot)
+                base = self.base_there or request.snapshot
+                return Settled(action=self.settled, path="/w", snapshot=base)
             kind, snapshot = self.seen_there
             return _taken(kind, snapshot)
 
@@ -378,6 +380,12 @@ def test_a_dry_run_knows_that_what_is_not_saved_yet_would_be_newer(
         world.hop(dry_run=True)
     world.jobs = []
     world.hop(dry_run=True)  # without a node here nothing is saved
+
+
+def test_a_workspace_there_that_is_ahead_is_told_by_its_own_snapshot(world: World) -> None:
+    world.settled, world.base_there = "nothing", C
+    done = world.hop()
+    assert (done.snapshot, done.left_behind) == (C, None)
 
 
 def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:
