@@ -24,6 +24,7 @@ class IndexPeek:
 
     def __init__(self, region: bytes, sha256: bytes) -> None:
         header, contents = read_header(region, sha256)
+        self.id = header.id
         self.seed = header.seed
         self._header = header
         self._packed: dict[str, list[tuple[int, memoryview]]] = {}

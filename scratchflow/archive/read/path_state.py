@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.archive.format.index_peek import IndexPeek
-from scratchflow.archive.read.reader import read_index
+from scratchflow.archive.read.reader import read_index, require_own
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
 
@@ -29,7 +29,9 @@ class PathState(msgspec.Struct, frozen=True):
 
 def read_state(archive: Path, path: bytes) -> PathState | None:
     """The path as the index of an archive has it; None when it has not. SnapshotDamaged when it cannot be read."""
-    return read_index(archive, lambda region, sha256: _state(IndexPeek(region, sha256), path))
+    index = read_index(archive, IndexPeek)
+    require_own(archive, index.id)
+    return _state(index, path)
 
 
 def _state(index: IndexPeek, path: bytes) -> PathState | None:

@@ -24,6 +24,8 @@ from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.model.text import printable
 
 OpenArchive = Callable[[str], Path]  # where the archive with this id lies
 Span = tuple[int, int, int, int]  # archive number, frame, where in the frame, length
@@ -41,7 +43,17 @@ def open_index(path: Path, like: Index | None = None) -> Index:
 
     It opens in half the time when `like`, another one, is at hand and has the same paths.
     """
-    return read_index(path, lambda region, sha256: load_index(region, sha256, like))
+    index = read_index(path, lambda region, sha256: load_index(region, sha256, like))
+    require_own(path, index.id)
+    return index
+
+
+def require_own(path: Path, found: str) -> None:
+    """SnapshotDamaged when the archive of a store is whole, and that of another snapshot: its name says which it should be."""
+    name = path.name.removesuffix(".tar.lz4")
+    if is_snapshot_id(name) and found != name:
+        reason = f"it is the archive of another snapshot, {printable(found)}"
+        raise SnapshotDamaged(snapshot=name, reason=reason, archive=name)
 
 
 def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content:

@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from scratchflow.archive.read.path_state import read_state
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import Cat, Send
+from scratchflow.model.snapshot import encode_manifest
 from scratchflow.node.contents.content import send_content
 from scratchflow.node.history import list_snapshots
 from scratchflow.node.transfer.send import send_snapshot
@@ -93,3 +96,23 @@ def test_where_nothing_can_be_noted_there_is_the_error_alone(desk: Desk, tmp_pat
     (desk.place.directory / "verified").write_text("in the way")
     with pytest.raises(SnapshotDamaged):
         desk.restore(to=tmp_path / "elsewhere")
+
+
+def test_the_archive_of_another_snapshot_in_its_place_is_not_restored(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """It is whole, as large as the manifest says, and wrong."""
+    desk.write("work/a", "one")
+    first = str(desk.backup(full=True).snapshot)
+    desk.write("work/a", "two")
+    second = str(desk.backup(full=True).snapshot)
+    content = desk.place.archive(second).read_bytes()
+    desk.place.archive(first).write_bytes(content)
+    manifest = read_catalogue(desk.place).by_id(first)
+    sized = msgspec.structs.replace(manifest, archive_bytes=len(content))
+    desk.place.manifest(first).write_bytes(encode_manifest(sized))
+    with pytest.raises(SnapshotDamaged, match=f"the archive of another snapshot, {second}"):
+        desk.restore(first, to=tmp_path / "x")
+    with pytest.raises(SnapshotDamaged, match="another snapshot"):
+        read_state(desk.place.archive(first), b"work/a")
+    assert not (tmp_path / "x").exists()

@@ -210,6 +210,23 @@ def test_where_xxhash_is_installed_archives_are_compared_as_a_whole(
     assert "its digest is not its manifest's" in done.stdout
 
 
+def test_the_archive_of_another_snapshot_in_its_place_is_noticed_without_packages(
+    history: Desk, tmp_path: Path
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    first, second, *_ = history.ids
+    shutil.copy(store / f"{second}.tar.lz4", store / f"{first}.tar.lz4")
+    done = run(store, "verify")
+    assert done.returncode == 1
+    assert f"{first}  DAMAGED: archive {first}: it is damaged: it is that of another" in done.stdout
+    assert "xxhash" in done.stderr
+    for snapshot in (first, second):
+        done = run(store, "restore", snapshot, "--to", str(tmp_path / "x"))
+        assert done.returncode == 1
+        assert "that of another snapshot" in done.stderr
+        assert not (tmp_path / "x").exists()
+
+
 def test_snapshots_of_earlier_versions_are_read_and_compared(history: Desk, tmp_path: Path) -> None:
     for one in history.ids:
         as_earlier(history.place, one)
