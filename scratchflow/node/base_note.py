@@ -110,6 +110,12 @@ def is_of_job(record: NodeRecord, context: NodeContext) -> bool:
     return is_number_ours and record.is_of(context.job_id, context.job_name())
 
 
+def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
+    """Whether this very job restored the copy on this node, or stored something of it."""
+    records = [record for record in read_nodes(place) if record.node == context.node]
+    return any(is_of_job(record, context) for record in records)
+
+
 def _this_job(context: NodeContext) -> tuple[int | None, str]:
     return context.job_id, context.job_name()
 

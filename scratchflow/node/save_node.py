@@ -23,6 +23,7 @@ from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
+from scratchflow.node.base_note import is_of_this_job
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.leftovers import unknown_copies
@@ -35,7 +36,6 @@ from scratchflow.node.other_workspaces import (
     other_workspaces,
 )
 from scratchflow.node.progress import Notifier
-from scratchflow.node.settle import is_of_this_job
 from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue

@@ -10,7 +10,7 @@ from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import is_of_job, note_taken_up
+from scratchflow.node.base_note import is_of_this_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import refuse_links
@@ -18,7 +18,6 @@ from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
-from scratchflow.store.nodes import read_nodes
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.notes import read_base, read_restoring
@@ -84,12 +83,6 @@ def _began_restore_here(context: NodeContext, place: StoreDirectory) -> bool:
     if read_restoring(context.workspace) is None:
         return False
     return context.job_id is None or is_of_this_job(context, place)
-
-
-def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
-    """Whether this very job restored the copy, or stored something of it."""
-    records = [record for record in read_nodes(place) if record.node == context.node]
-    return any(is_of_job(record, context) for record in records)
 
 
 def _is_enough(

@@ -34,6 +34,18 @@ class NoWorkspaceForPart(WorkspaceMissing):
     )
 
 
+class WorkspaceBehind(ScratchflowError):
+    """The copy on this node is of an earlier job, and work went on elsewhere: a part put into it would make it the newest work."""
+
+    code = "workspace.behind"
+    exit_code = 35
+    message = "`{path}` came from snapshot {snapshot}, and work went on elsewhere up to {newest}; nothing was changed"
+    hint = (
+        "`scratchflow up` brings the newest here, and saves first what is not saved; then run it again."
+        " `--to DIR` puts the part somewhere else. To go on with what is here: `scratchflow backup`, then run it again"
+    )
+
+
 class WorkspaceOfProfile(WorkspaceMissing):
     """What is at the workspace's path is another profile's, and has its snapshots in that one's store."""
 

@@ -14,11 +14,11 @@ from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.restore import TargetNotEmpty
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.errors.workspace import NoWorkspaceForPart
+from scratchflow.model.errors.workspace import NoWorkspaceForPart, WorkspaceBehind
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import note_half_restored, note_restored
+from scratchflow.node.base_note import is_of_this_job, note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
@@ -57,11 +57,13 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
 from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
     end_restoring,
     forget_base,
+    read_base,
     read_restoring,
 )
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
@@ -196,6 +198,19 @@ def _roots_only(source: Source) -> Selection | None:
     return None if source.manifest else Selection(source.index, source.roots)
 
 
+def _refuse_older_copy(context: NodeContext) -> None:
+    """WorkspaceBehind when what is there was left by an earlier job, and work went on elsewhere.
+
+    A safety snapshot of it would count as the newest work, and the newest one as a fork.
+    """
+    place = find_place(context.store, context.workspace.name)
+    base, newest = read_base(context.workspace, context.store), read_catalogue(place).newest_id
+    if base in {None, newest} or newest is None or context.job_id is None:
+        return
+    if not is_of_this_job(context, place):
+        raise WorkspaceBehind(path=context.workspace.path, snapshot=base, newest=newest)
+
+
 def restore_paths(
     context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source
 ) -> Restored:
@@ -204,6 +219,7 @@ def restore_paths(
     refuse_links(context.workspace.scratch, source.roots)
     if not context.workspace.path.is_dir():
         raise NoWorkspaceForPart(path=context.workspace.path)
+    _refuse_older_copy(context)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)
     if options.dry_run:

@@ -37,8 +37,10 @@ def is_wanted_anyway(options: SnapshotOptions, parent: Manifest) -> bool:
     """Whether a snapshot is taken though nothing changed.
 
     A name that a person gives must not be lost, and what is known as a fork becomes the newest when a person saves it.
+    A safety snapshot has what somebody was about to replace: what a person saves, or the last backup, is more than that.
     """
     is_asked = options.purpose == "asked"
     has_name = parent.purpose == "asked" and parent.message == options.message
     gets_name = is_asked and options.message != "" and not has_name
-    return options.even_unchanged or gets_name or (is_asked and parent.beside)
+    is_meant = parent.purpose == "safety" and options.purpose in {"asked", "final"}
+    return options.even_unchanged or gets_name or is_meant or (is_asked and parent.beside)

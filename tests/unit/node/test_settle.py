@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scratchflow.flows import up
-from scratchflow.model.errors.workspace import WorkspaceIsLink
+from scratchflow.model.errors.workspace import WorkspaceBehind, WorkspaceIsLink
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import SaveNode, Settle
 from scratchflow.model.results.create import WorkspaceCreated
@@ -68,6 +68,24 @@ def test_a_look_does_not_make_yesterdays_copy_the_present_work(desk: Desk, elsew
     assert settled(context, dry_run=True).action == "restored"
     assert settled(context).action == "restored"
     assert context.content() == elsewhere.content()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_no_part_is_put_into_yesterdays_copy_while_work_went_on_elsewhere(
+    desk: Desk, elsewhere: Desk, *, dry_run: bool
+) -> None:
+    """Its safety snapshot would be the newest, and what was made elsewhere a fork."""
+    today = in_job(desk, 3)
+    before, newest = desk.content(), read_catalogue(desk.place).newest_id
+    with pytest.raises(WorkspaceBehind, match=f"up to {newest}") as refused:
+        today.restore(paths=("chapter2",), dry_run=dry_run)
+    assert "`scratchflow up`" in refused.value.shown_hint
+    assert (desk.content(), read_catalogue(desk.place).newest_id) == (before, newest)
+    assert today.restore(paths=("chapter2",), to=desk.scratch.with_name("aside")).written_files == 1
+    settled(today)
+    today.write("work/chapter2", "worse")
+    assert today.restore(paths=("chapter2",)).written_files == 1
+    assert desk.content() == elsewhere.content()
 
 
 def test_on_another_node_of_the_job_what_is_saved_first_does_not_become_the_newest(

@@ -62,7 +62,7 @@ def test_an_abandoned_restore_is_saved_and_over(
     assert [record.restoring for record in read_nodes(desk.place)] == [""]
     desk.restore(str(abandoned.safety_snapshot), to=tmp_path / "x")
     assert (tmp_path / "x/work/README").read_text() == "half of two states"
-    assert desk.backup().kind == "unchanged"
+    assert desk.backup(purpose="auto").kind == "unchanged"
 
 
 def test_an_abandoned_restore_gives_back_what_was_moved_aside(desk: Desk) -> None:

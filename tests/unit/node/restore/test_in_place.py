@@ -15,6 +15,7 @@ from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Send, Show
+from scratchflow.model.snapshot import Purpose
 from scratchflow.node.history import (
     list_snapshots,
     show_snapshot,
@@ -265,6 +266,21 @@ def test_a_part_that_goes_elsewhere_comes_from_the_same_snapshot(
     assert desk.restore(paths=("a",), to=tmp_path / "elsewhere").snapshot == good
     sent = send_snapshot(desk.context, desk.notify, Send(paths=("a",)))
     assert sent.snapshot == good
+
+
+@pytest.mark.parametrize("purpose", ["asked", "final"])
+def test_what_a_person_saves_is_no_safety_snapshot_any_more(desk: Desk, purpose: Purpose) -> None:
+    desk.write("work/a", "first")
+    desk.write("work/b", "b")
+    desk.backup()
+    desk.write("work/a", "hours of work")
+    safety = desk.restore(paths=("b",)).safety_snapshot
+    taken = desk.backup(purpose=purpose)
+    assert taken.snapshot not in {None, safety}
+    assert desk.backup(purpose=purpose).kind == "unchanged"
+    desk.write("work/a", "broken")
+    assert desk.restore(paths=("a",)).snapshot == taken.snapshot
+    assert desk.content()["a"] == b"hours of work"
 
 
 def test_all_of_it_comes_from_the_newest_and_it_is_said_what_that_is(desk: Desk) -> None:

@@ -95,5 +95,5 @@ def test_a_damaged_note_of_a_restore_keeps_backups_off_and_can_be_abandoned(
             command()
     assert desk.restore(abandon=True).safety_snapshot == desk.ids[-1]
     assert read_restoring(desk.context.workspace) is None
-    assert desk.backup().kind == "unchanged"
+    assert desk.backup(purpose="auto").kind == "unchanged"
     assert desk.content()["README"] == b"half of two states"
