@@ -199,7 +199,7 @@ class _Moving:
             ours > str(newest) or self._would_save()
         ):
             source, to = self._source.settings.name, self._there.settings().name
-            raise OtherWorkThere(source=source, to=to, other=ours or "the next", theirs=newest)
+            raise OtherWorkThere(source=source, to=to, other=ours or "latest", theirs=newest)
 
     def _would_save(self) -> bool:
         """Whether the run that is only foretold would first take a snapshot here, which is newer than all."""
