@@ -26,7 +26,7 @@ class Matches:
         self.closed: dict[str, str] = {}
         """Directories that cannot be listed, with the reason."""
         self.left_out: dict[str, str] = {}
-        """What has no content, with its kind."""
+        """What has no content, with its kind, and links of which not all that is behind them is saved."""
         self.links_out: dict[str, str] = {}
         """Where links out of the copy lead."""
         self.unmatched: list[str] = []
@@ -108,17 +108,27 @@ class Matches:
             return
         if is_beneath(real, [*roots, os.path.join(copy, STATE_NAME)]):
             return
+        new = self._new_beneath(real)
         if os.path.realpath(os.path.dirname(link)).startswith(f"{real}/"):
-            return  # it leads to a directory that it lies in itself
-        for path in files_beneath(real, self._note_closed):
+            ours = [*roots, os.path.join(copy, STATE_NAME)]
+            if any(not is_beneath(path, ours) for path in new):
+                self.left_out[os.path.relpath(link, self._top)] = _UPWARD
+            return
+        for path in new:
+            yield link + path[len(real) :], path
+
+    def _new_beneath(self, directory: str) -> Iterator[str]:
+        """The files there that the command has made or changed."""
+        for path in files_beneath(directory, self._note_closed):
             with suppress(OSError):
                 found = os.lstat(path)
                 if stat.S_ISREG(found.st_mode) and found.st_ctime_ns >= self._began_ns:
-                    yield link + path[len(real) :], path
+                    yield path
 
 
 _SPECIAL = re.compile(r"[*?\[]")
 _KINDS = {stat.S_IFREG, stat.S_IFLNK}
+_UPWARD = "a link to a directory that it lies in itself; what is new there besides was not saved"
 _NO_CONTENT = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 

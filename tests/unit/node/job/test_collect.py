@@ -123,6 +123,21 @@ def test_what_is_behind_a_link_to_a_place_beside_the_workspace_in_the_copy_is_sa
     assert (target / "notes").is_symlink()
 
 
+def test_what_is_behind_a_link_to_a_directory_that_it_lies_in_is_told(
+    top: Path, target: Path
+) -> None:
+    collector = Collector(top, target, ["up", "one"])
+    (top / "up").symlink_to("..")
+    assert collector.collect().left_out == ()  # nothing is new there besides
+    (top / "one").write_text("collected by itself")
+    assert collector.collect().left_out == ()
+    (top / "two").write_text("made")
+    found = collector.collect()
+    assert "up" in found.paths
+    (line,) = found.left_out
+    assert line.startswith("up: a link to a directory that it lies in itself; what is new there")
+
+
 def test_outputs_that_are_a_link_out_of_the_copy_are_told(tmp_path: Path, target: Path) -> None:
     top, away = tmp_path / "copy/work", tmp_path / "away"
     top.mkdir(parents=True)
