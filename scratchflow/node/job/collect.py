@@ -187,6 +187,8 @@ class Collector:
         while closed := self._matches.closed.keys() - self._closed_before - opened:
             opened |= closed
             open_within(self._top, closed)
+            # What a link leads to may lie beside the workspace's directory, in the copy.
+            open_within(self._top.parent, {f"{self._top.name}/{one}" for one in closed})
             changed = self._changed()  # there may be others in them
         return changed
 

@@ -123,6 +123,23 @@ def test_what_is_behind_a_link_to_a_place_beside_the_workspace_in_the_copy_is_sa
     assert (target / "notes").is_symlink()
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_closed_place_beside_the_workspace_is_opened_when_the_command_is_over(
+    top: Path, target: Path
+) -> None:
+    collector = Collector(top, target, [])
+    beside = top.parent / "data"
+    beside.mkdir()
+    (beside / "a").write_text("made")
+    shutil.rmtree(top / "outputs")
+    (top / "outputs").symlink_to("../data")
+    beside.chmod(0)
+    assert "data" in "".join(collector.collect().failed)
+    found = collector.collect(is_last=True)
+    assert (found.failed, found.paths) == ((), ("outputs/a",))
+    assert (target / "outputs/a").read_text() == "made"
+
+
 def test_what_is_behind_a_link_to_a_directory_that_it_lies_in_is_told(
     top: Path, target: Path
 ) -> None:
