@@ -42,7 +42,7 @@ class WorkspaceBehind(ScratchflowError):
     message = "`{path}` came from snapshot {snapshot}, and work went on elsewhere up to {newest}; nothing was changed"
     hint = (
         "`scratchflow up` brings the newest here, and saves first what is not saved; then run it again."
-        " `--to DIR` puts the part somewhere else. To go on with what is here: `scratchflow backup`, then run it again"
+        " `--to DIR` puts the part somewhere else. To go on with what is here: `scratchflow backup -m TEXT`, then run it again"
     )
 
 

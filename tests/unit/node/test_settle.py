@@ -82,9 +82,17 @@ def test_no_part_is_put_into_yesterdays_copy_while_work_went_on_elsewhere(
     assert "`scratchflow up`" in refused.value.shown_hint
     assert (desk.content(), read_catalogue(desk.place).newest_id) == (before, newest)
     assert today.restore(paths=("chapter2",), to=desk.scratch.with_name("aside")).written_files == 1
-    settled(today)
+    settled(today)  # as `up` does
     today.write("work/chapter2", "worse")
     assert today.restore(paths=("chapter2",)).written_files == 1
+    assert desk.content() == elsewhere.content()
+
+
+def test_whoever_says_so_goes_on_with_yesterdays_copy(desk: Desk, elsewhere: Desk) -> None:
+    today = in_job(desk, 3)
+    newest = str(read_catalogue(desk.place).newest_id)
+    assert today.backup(message="from here on").snapshot != newest
+    today.restore(newest, paths=("chapter2",))
     assert desk.content() == elsewhere.content()
 
 
