@@ -7,6 +7,7 @@ needed, only welcome.
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import sys
@@ -25,13 +26,13 @@ class Helpers:
     `work` does one share, by its number, and returns values that `marshal` takes.
     """
 
-    def __init__(self, shares: int, work: Callable[[int], object], count: int) -> None:
+    def __init__(self, shares: Shares, work: Callable[[int], object], count: int) -> None:
         self._do = work
         self._children: dict[int, int] = {}  # process -> what it will be heard through
-        self._numbers = Shares(shares)
-        if sys.platform == "linux" and shares > 1:
+        self._numbers = shares
+        if sys.platform == "linux":
             try:
-                for _ in range(min(count, shares - 1)):
+                for _ in range(min(count, shares.count - 1)):
                     self._fork()
             except OSError:  # no more processes allowed: those there are will do
                 return
@@ -83,6 +84,7 @@ class Helpers:
             os.close(writing)
 
     def _help(self, asker: int, writing: int) -> None:
+        gc.disable()  # it must not touch, and so copy, what it shares
         view = memoryview(self._work(asker))
         while view:
             view = view[os.write(writing, view) :]

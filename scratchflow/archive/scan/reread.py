@@ -14,7 +14,7 @@ from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.scan.helpers import Helpers
 from scratchflow.archive.scan.scan import ScannedTree
-from scratchflow.archive.workers.queue import MAX_SHARES
+from scratchflow.archive.workers.queue import MAX_SHARES, Shares
 
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 # What a process takes at a time. A file counts as many bytes as could be read while it is opened.
@@ -50,7 +50,8 @@ class Looker:
         self._looked_at.update(entries)
         shares = _shares(self._scanned, entries)
         reading = _Reading(self._scanned, self._seed, shares)
-        helpers = Helpers(len(shares), reading.do, min(usable_cores() - 1, _MAX_HELPERS))
+        numbers = Shares(len(shares))
+        helpers = Helpers(numbers, reading.do, min(usable_cores() - 1, _MAX_HELPERS))
         missing = set(range(len(shares)))
         try:
             while (number := helpers.next_share()) is not None:

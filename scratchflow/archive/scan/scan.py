@@ -1,7 +1,6 @@
 """A workspace as it is on disk: everybody's metadata, no file content.
 
-The walk is shared out: once a few dozen directories are known, processes forked for it take one
-after the other, and so does this one. A thread would not help, because most of a walk holds the
+The walk is shared out to forked processes. A thread would not help, because most of a walk holds the
 interpreter's lock.
 """
 
@@ -10,8 +9,7 @@ from __future__ import annotations
 import os
 import time
 from array import array
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from operator import add
 from pathlib import Path
@@ -20,18 +18,14 @@ from types import TracebackType
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.mounts import mounts_inside
 from scratchflow.archive.progress import usable_cores
-from scratchflow.archive.scan.helpers import Helpers
 from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.shared_walk import SharedWalk
 from scratchflow.archive.scan.walk import Directory, Part, Roots, Walk, Warn, clamped_ns
 from scratchflow.archive.tree.tree import Tree
 from scratchflow.disk.mapped import inodes_mapped_for_writing
 
 __all__ = ["Scan", "ScannedTree", "Warn", "clamped_ns", "scan_tree"]
 
-# How many directories are to be known before help is worth its while, and how many of them are
-# listed at most to find so many: a tree may also be one long chain.
-_SHARES = 64
-_MAX_LISTED = 256
 _MAX_HELPERS = 7
 
 
@@ -77,13 +71,11 @@ class Scan:
         self._tree = ScannedTree(scratch)
         self._tree.roots = self.roots
         self._linked: dict[tuple[int, int], int] = {}  # (device, inode) -> first entry of that file
-        self._walk = Walk(os.fsencode(scratch), rules, mounts_inside(scratch, self.roots))
+        walk = Walk(os.fsencode(scratch), rules, mounts_inside(scratch, self.roots))
         top = Directory(None, b"", b"")
         top.roots = _nested(roots)
         count = min(usable_cores() - 1, _MAX_HELPERS) if helpers is None else helpers
-        self._top, shares = self._divide(top) if count else (_Found(top), [])
-        self._shares = shares
-        self._helpers = Helpers(len(shares), self._share, count)
+        self._walk = SharedWalk(walk, top, count)
 
     def __enter__(self) -> Scan:
         return self
@@ -94,12 +86,12 @@ class Scan:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._helpers.close()
+        self._walk.close()
 
     @property
     def helper_processes(self) -> list[int]:
         """The processes that take part."""
-        return self._helpers.processes
+        return self._walk.processes
 
     def finish(self, warn: Warn, like: Tree | None = None) -> ScannedTree:
         """Walks whatever nobody has begun with, and puts everything together in order.
@@ -108,39 +100,13 @@ class Scan:
         """
         # After the start, before any file is read: what is mapped later gets a later stamp.
         self._tree.mapped = inodes_mapped_for_writing()
-        while (number := self._helpers.next_share()) is not None:
-            self._shares[number].part = self._walk.beneath(self._shares[number].directory)
-        for number, columns in self._helpers.results():
-            self._shares[number].part = Part.loaded(columns)
-        for found in self._top.in_order():
-            # What a helper took and did not bring back, because it was killed, say.
-            part = found.part or self._walk.beneath(found.directory)
-            found.part = None
+        for part in self._walk.parts():
             self._append(part, warn)
         if like is not None and self._tree.has_shape_of(like):
             self._tree.take_shape_of(like)
         else:
             self._tree.connect()
         return self._tree
-
-    def _share(self, number: int) -> list[object]:
-        """What a helper brings back for one share."""
-        return self._walk.beneath(self._shares[number].directory).dumped()
-
-    def _divide(self, top: Directory) -> tuple[_Found, list[_Found]]:
-        """Lists directories from the top until enough of them wait to be entered."""
-        first = _Found(top)
-        waiting = deque([first])
-        for _ in range(_MAX_LISTED):
-            if not waiting or len(waiting) >= _SHARES:
-                break
-            found = waiting.popleft()
-            found.part = self._walk.only(found.directory)
-            inside = reversed(found.directory.waiting)
-            found.inside = [_Found(found.directory.below(name)) for name in inside]
-            found.directory.waiting = []
-            waiting.extend(found.inside)
-        return first, list(waiting)
 
     def _append(self, part: Part, warn: Warn) -> None:
         tree, base = self._tree, len(self._tree)
@@ -155,23 +121,6 @@ class Scan:
             first = self._linked.setdefault((device, inode), base + entry)
             if first != base + entry:
                 tree.hardlinks[base + entry] = first
-
-
-class _Found:
-    """A directory that was found on the way down, what it holds, and what was found inside."""
-
-    def __init__(self, directory: Directory) -> None:
-        self.directory = directory
-        self.part: Part | None = None  # of everything beneath, unless `inside` has that
-        self.inside: list[_Found] = []
-
-    def in_order(self) -> Iterator[_Found]:
-        """Depth first, as groups follow each other."""
-        waiting = [self]
-        while waiting:
-            found = waiting.pop()
-            yield found
-            waiting.extend(reversed(found.inside))
 
 
 def _nested(roots: Sequence[str]) -> Roots:

@@ -130,6 +130,13 @@ class Directory:
             inside.matcher, inside.root_length = self.matcher, self.root_length
         return inside
 
+    def down_to(self, path: bytes) -> Directory:
+        """A directory further down, by its path from scratch down."""
+        inside = self
+        for name in path[len(self.path) : -1].split(b"/"):
+            inside = inside.below(name)
+        return inside
+
     @property
     def is_root(self) -> bool:
         """Whether this is one of the directories that were asked for."""
@@ -153,15 +160,33 @@ class Walk:
 
     def beneath(self, top: Directory) -> Part:
         """Everything beneath a directory, which comes first."""
-        self._part = Part()
+        return self.begun_beneath(top, lambda _: False)[0]
+
+    def begun_beneath(
+        self, top: Directory, is_enough: Callable[[int], bool]
+    ) -> tuple[Part, list[Directory]]:
+        """The same, until so many entries are enough; then also what has yet to be entered, in order.
+
+        What it finds out about a root, or on the way to one, is not known to others: of that, nothing is left.
+        """
+        part = self._part = Part()
+        left: list[Directory] = []
+        may_leave = not (top.roots or top.is_root)
         try:
             self._enter_top(top)
             while self._open:
+                if may_leave and is_enough(len(part)):
+                    left = [
+                        directory.below(name)
+                        for directory in reversed(self._open)
+                        for name in reversed(directory.waiting)
+                    ]
+                    break
                 self._step()
         finally:
             self._close()
-        self._part.settle()
-        return self._part
+        part.settle()
+        return part, left
 
     def only(self, top: Directory) -> Part:
         """What is in one directory; what is to be entered then waits in it."""

@@ -6,6 +6,7 @@ left, and nobody has to be asked.
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 
@@ -21,6 +22,8 @@ class Shares:
     def __init__(self, count: int) -> None:
         if count > MAX_SHARES:
             raise ValueError("more shares than a pipe holds")
+        self.count = count
+        self._somebody_waits = mmap.mmap(-1, 1)  # a byte that all processes see
         self.descriptor, writing = os.pipe()
         try:
             os.write(writing, b"".join(map(_NUMBER.pack, range(count))))
@@ -30,7 +33,16 @@ class Shares:
     def take(self) -> int | None:
         """The next one that nobody has taken yet; None when all are taken."""
         content = os.read(self.descriptor, _NUMBER.size)  # so few bytes come whole
-        return _NUMBER.unpack(content)[0] if content else None
+        if not content:
+            self._somebody_waits[0] = 1
+            return None
+        number: int = _NUMBER.unpack(content)[0]
+        return number
+
+    @property
+    def somebody_waits(self) -> bool:
+        """Whether one of the processes found nothing left."""
+        return bool(self._somebody_waits[0])
 
     def close(self) -> None:
         """May be called twice."""

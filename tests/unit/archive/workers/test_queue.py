@@ -21,6 +21,15 @@ def test_all_numbers_come_in_order_and_then_nothing(count: int) -> None:
     shares.close()
 
 
+def test_whoever_finds_nothing_left_is_known_to_wait() -> None:
+    shares = Shares(1)
+    shares.take()
+    assert not shares.somebody_waits
+    assert shares.take() is None
+    assert shares.somebody_waits
+    shares.close()
+
+
 def test_more_than_a_pipe_holds_is_refused_instead_of_waiting_for_ever() -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(ValueError, match="more shares"):
@@ -44,5 +53,6 @@ def test_processes_take_each_number_once_between_them() -> None:
     for helper in helpers:
         os.waitpid(helper, 0)
     assert taken == list(range(MAX_SHARES))
+    assert shares.somebody_waits  # seen here, although they are other processes
     assert shares.take() is None
     shares.close()
