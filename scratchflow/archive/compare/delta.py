@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from scratchflow.archive.compare.columns import Column, differences
 from scratchflow.archive.compare.match import Comparison, symlinks_within
 from scratchflow.archive.compare.plan import Plan, plan
 from scratchflow.archive.scan.cache import ScanCache
@@ -118,11 +119,11 @@ class _Finder:
         self.known = known
         self.delta = Delta()
         self.kinds = scanned.kinds(), wanted.kinds()
-        self.columns = [
-            (scanned.mode.tobytes(), wanted.mode.tobytes(), scanned.mode.itemsize),
-            (scanned.mtime_ns.tobytes(), wanted.mtime_ns.tobytes(), scanned.mtime_ns.itemsize),
-            (scanned.size.tobytes(), wanted.size.tobytes(), scanned.size.itemsize),
-            (bytes(known.digests), bytes(wanted.digest), DIGEST_BYTES),
+        self.columns: list[tuple[Column, Column, int]] = [
+            (scanned.mode, wanted.mode, scanned.mode.itemsize),
+            (scanned.mtime_ns, wanted.mtime_ns, scanned.mtime_ns.itemsize),
+            (scanned.size, wanted.size, scanned.size.itemsize),
+            (known.digests, wanted.digest, DIGEST_BYTES),
         ]
 
     def run(self) -> Delta:
@@ -164,7 +165,7 @@ class _Finder:
         self.delta.pairs.append((wanted_first, first, count))
         differing: set[int] = set()
         for ours, theirs, width in self.columns:
-            differing.update(_differences(ours, theirs, width, (first, wanted_first, count)))
+            differing.update(differences(ours, theirs, width, (first, wanted_first, count)))
         ours_links = symlinks_within(scanned, first, first + count)
         theirs_links = symlinks_within(wanted, wanted_first, wanted_first + count)
         if scanned.targets.packed(*ours_links) != wanted.targets.packed(*theirs_links):
@@ -254,25 +255,6 @@ class _Finder:
         if chunks and wanted_entry not in wanted.hardlinks:
             older = OlderFile(chunks, scanned.inode[entry], scanned.ctime_ns[entry])
             self.delta.older[wanted_entry] = older
-
-
-def _differences(
-    ours: bytes, theirs: bytes, width: int, where: tuple[int, int, int]
-) -> Iterator[int]:
-    """Offsets at which two columns differ, found by halving: equal stretches cost one comparison."""
-    first, wanted_first, count = where
-    waiting = [(0, count)]
-    while waiting:
-        low, high = waiting.pop()
-        left = ours[(first + low) * width : (first + high) * width]
-        right = theirs[(wanted_first + low) * width : (wanted_first + high) * width]
-        if left == right:
-            continue
-        if high - low == 1:
-            yield low
-        else:
-            middle = (low + high) // 2
-            waiting += ((low, middle), (middle, high))
 
 
 def _within(entries: Iterable[int], first: int, count: int) -> Iterator[int]:

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 
 import msgspec
 
+from scratchflow.archive.compare.columns import differences
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import RECHECK, Index
@@ -44,6 +45,8 @@ class Comparison(msgspec.Struct):
 
     def add_run(self, entry: int, known: int, count: int) -> None:
         """Notes known content, joined to the run before where they meet."""
+        if not count:
+            return
         if self.runs:
             last, last_known, length = self.runs[-1]
             if last + length == entry and last_known + length == known:
@@ -61,7 +64,7 @@ class Comparison(msgspec.Struct):
 
 
 def compare(scanned: ScannedTree, index: Index, cache: ScanCache | None) -> Comparison:
-    """Compares group by group; a directory that has not changed costs a few byte comparisons."""
+    """Compares whole columns where all paths are the same, and else group by group."""
     return _Comparer(scanned, index, cache).run()
 
 
@@ -80,8 +83,8 @@ class _Comparer:
             self.columns += [(scanned.inode, cache.inode), (scanned.ctime_ns, cache.ctime_ns)]
 
     def run(self) -> Comparison:
-        if self._is_same_tree():
-            self.found.add_run(0, 0, len(self.scanned))
+        if self.scanned.has_shape_of(self.index):
+            self._compare_alike()
             return self.found
         self.known_groups[0] = 0
         for group in range(self.scanned.group_count):
@@ -93,17 +96,18 @@ class _Comparer:
                 self._compare_groups(group, known)
         return self.found
 
-    def _is_same_tree(self) -> bool:
-        """Whether nothing at all changed, the commonest case, told by comparing whole columns."""
-        scanned, index = self.scanned, self.index
-        return (
-            len(scanned) == len(index)
-            and scanned.children == index.children
-            and scanned.names.blob == index.names.blob
-            and not any(self.flags)
-            and self._targets_equal(0, len(scanned), 0, len(index))
-            and all(left == right for left, right in self.columns)
-        )
+    def _compare_alike(self) -> None:
+        """The same paths, of the same kinds: looks closely only at what differs, or is flagged."""
+        differing = {entry for entry, flag in enumerate(self.flags) if flag}
+        count = len(self.scanned)
+        for ours, theirs in self.columns:
+            differing.update(differences(ours, theirs, ours.itemsize, (0, 0, count)))
+        done = 0
+        for entry in sorted(differing):
+            self.found.add_run(done, done, entry - done)
+            self._compare_entries(entry, entry)
+            done = entry + 1
+        self.found.add_run(done, done, count - done)
 
     def _compare_groups(self, group: int, known: int) -> None:
         first, end = self.scanned.first[group], self.scanned.first[group + 1]
