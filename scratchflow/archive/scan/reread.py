@@ -12,8 +12,8 @@ from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.progress import usable_cores
-from scratchflow.archive.scan.helpers import Helpers
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.workers.helpers import Helpers
 from scratchflow.archive.workers.queue import MAX_SHARES, Shares
 
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -52,16 +52,9 @@ class Looker:
         reading = _Reading(self._scanned, self._seed, shares)
         numbers = Shares(len(shares))
         helpers = Helpers(numbers, reading.do, min(usable_cores() - 1, _MAX_HELPERS))
-        missing = set(range(len(shares)))
         try:
-            while (number := helpers.next_share()) is not None:
-                self._note(reading.do(number))
-                missing.discard(number)
-            for number, found in helpers.results():
+            for _, found in helpers.all_results():
                 self._note(found)
-                missing.discard(number)
-            for number in missing:  # what a helper took and did not bring back
-                self._note(reading.do(number))
         finally:
             helpers.close()
             reading.close()

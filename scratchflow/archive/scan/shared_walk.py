@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scratchflow.archive.scan.helpers import Helpers
 from scratchflow.archive.scan.walk import Directory, Part, Walk
+from scratchflow.archive.workers.helpers import Helpers
 from scratchflow.archive.workers.queue import MAX_SHARES, Shares
 
 # How many directories are to be known before help is worth its while, and how many of them are

@@ -1,4 +1,4 @@
-"""Forked processes that take part in a walk, or in reading what the walk could not tell apart.
+"""Forked processes that take part in work that is cut into numbered shares.
 
 A helper keeps what it finds until the end: it must not have to wait for this process. Where
 there are no helpers, or they fail, this process does their share; what they bring is never
@@ -11,7 +11,7 @@ import gc
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scratchflow.archive.workers.fork import end_helper, fork_helper
@@ -26,8 +26,16 @@ class Helpers:
     `work` does one share, by its number, and returns values that `marshal` takes.
     """
 
-    def __init__(self, shares: Shares, work: Callable[[int], object], count: int) -> None:
+    def __init__(
+        self,
+        shares: Shares,
+        work: Callable[[int], object],
+        count: int,
+        kept: Iterable[int] = (),
+    ) -> None:
+        """Of all descriptors only `kept` are open in a helper."""
         self._do = work
+        self._kept = tuple(kept)
         self._children: dict[int, int] = {}  # process -> what it will be heard through
         self._numbers = shares
         if sys.platform == "linux":
@@ -62,6 +70,18 @@ class Helpers:
             if status == 0:
                 yield from marshal.loads(content)  # noqa: S302 - our own process's
 
+    def all_results(self) -> Iterator[tuple[int, Any]]:
+        """Every share and what `work` returned for it: takes part, and does what others could not."""
+        missing = set(range(self._numbers.count))
+        while (number := self.next_share()) is not None:
+            yield number, self._do(number)
+            missing.remove(number)
+        for number, result in self.results():
+            yield number, result
+            missing.remove(number)
+        for number in sorted(missing):
+            yield number, self._do(number)
+
     def close(self) -> None:
         """Ends helpers that are still at work. May be called twice."""
         for process, reading in self._children.items():
@@ -73,7 +93,7 @@ class Helpers:
     def _fork(self) -> None:
         asker = os.getpid()
         reading, writing = os.pipe()
-        kept = self._numbers.descriptor, writing
+        kept = (*self._kept, self._numbers.descriptor, writing)
         try:
             process = fork_helper(lambda: self._help(asker, writing), kept)
             self._children[process] = reading
