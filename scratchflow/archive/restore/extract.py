@@ -12,6 +12,7 @@ import msgspec
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.read.reader import Archives, OpenArchive
 from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore.directories import Directories
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.file_restorer import FileRestorer, HelperLost
 from scratchflow.archive.restore.link_files import Link, place_links, write_refused
@@ -120,7 +121,10 @@ class _Extraction(msgspec.Struct, frozen=True):
         Returns how many hardlinks there were, and the bytes of those that had to become files.
         """
         index, chosen = self.archives.index, self.chosen
-        made = [entry for entry in index.of_kind(DIRECTORY, chosen) if placer.directory(entry)]
+        processes = self.threads if restorer.is_helped else 1
+        entries = index.of_kind(DIRECTORY, chosen)
+        directories = Directories(placing, placer, entries, processes=processes)
+        directories.make()
         standing = standing_names(index, chosen, placer.handles) if placing.displacing else {}
         files, links = _files_and_links(index, chosen, standing)
         links = [link for link in links if not self._are_linked(link, standing, placer)]
@@ -136,8 +140,7 @@ class _Extraction(msgspec.Struct, frozen=True):
         copied_bytes = write_refused(refused, placer, self.archives, placing)
         for entry in index.of_kind(SYMLINK, chosen):
             placer.symlink(entry)
-        for entry in reversed(made):
-            placer.directory_metadata(entry)
+        directories.finish()
         return len(links), copied_bytes
 
     def _are_linked(self, link: Link, standing: dict[int, int], placer: Placer) -> bool:

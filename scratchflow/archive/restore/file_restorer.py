@@ -71,7 +71,7 @@ class FileRestorer:
         self._placing = placing
         self._progress = progress
         self._threads = threads
-        self._helped = helped
+        self.is_helped = helped
         self._local = threading.local()
         self._placers: list[Placer] = []
         self._total = (0, 0)
@@ -92,7 +92,7 @@ class FileRestorer:
         self._total = (len(entries), sum(self._index.size[entry] for entry in entries))
         helpers = min(self._threads - 1, _MAX_HELPERS, len(entries) // _FILES_EACH)
         try:
-            if self._helped and helpers > 0 and sys.platform == "linux":
+            if self.is_helped and helpers > 0 and sys.platform == "linux":
                 self._frames_alone = _FRAMES_ALONE
                 self._threads = max(2, self._threads // (helpers + 1))
                 _Sharing(self, batches_of(small, large), when_small).run(helpers)
