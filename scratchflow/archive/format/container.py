@@ -50,8 +50,8 @@ MAX_PACKED_BYTES = (
 )
 _FIRST_HIGH_LEVEL = 3  # below it `lz4` compresses fast, whatever the level
 # After a block that became no smaller than this, LZ4 looks at half as many places in the next one:
-# of programs and libraries that is a twelfth of the time for a fortieth more bytes.
-_HARDLY_SMALLER = 0.5
+# of programs, libraries and sources that is a 25th of the time for a hundredth more bytes.
+_HARDLY_SMALLER = 0.6
 # What is to become as small as possible takes five times as long, and becomes a sixth smaller: of programs and
 # libraries. A block that becomes hardly smaller is not tried twice: of numbers and packed data nothing is gained.
 _SMALLEST_LEVEL = 3
