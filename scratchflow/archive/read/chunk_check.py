@@ -70,3 +70,9 @@ class ChunkCheck:
         if self._chunks is None:  # all of them, before the first passes by
             self._chunks = sorted(self.unseen)
         return self._chunks
+
+    def are_seen(self, start: int, end: int) -> bool:
+        """Whether the right bytes have passed by of all that begin there."""
+        chunks = self._in_order()
+        first, last = (bisect_left(chunks, (at, 0, b"")) for at in (start, end))
+        return self.unseen.isdisjoint(chunks[first:last])

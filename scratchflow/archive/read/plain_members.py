@@ -36,9 +36,10 @@ _NAME_BYTES = 100
 class PlainMembers:
     """The directories and small files of an archive in the order of its members."""
 
-    def __init__(self, index: Index, number: int) -> None:
+    def __init__(self, index: Index, plain: bytearray, start: int | None = None) -> None:
+        """`plain` marks them, see `plain_entries`; with `start`, a file, those before it are left out."""
         self._index = index
-        self._coming = _plain_ones(index, number)
+        self._coming = ((entry, path) for entry, _, path, _ in index.in_tar_order(plain, start))
         self._entry, self._path, self._position = -1, b"", -1
         self._go_on()
 
@@ -103,8 +104,8 @@ def _begins_with(member: memoryview, name: bytes) -> bool:
     return member[: len(name)] == name if len(name) <= _NAME_BYTES else True
 
 
-def _plain_ones(index: Index, number: int) -> Iterator[tuple[int, bytes]]:
-    """All directories, the files with content of their own in this archive, and their paths."""
+def plain_entries(index: Index, number: int) -> bytearray:
+    """Marks all directories, and the files with content of their own in this archive."""
     chosen = bytearray(len(index))
     size, mode = index.size, index.mode
     for entry, archive in enumerate(index.archive):
@@ -114,7 +115,7 @@ def _plain_ones(index: Index, number: int) -> Iterator[tuple[int, bytes]]:
     for special in (index.hardlinks, index.sparse, index.chunks):
         for entry in special:
             chosen[entry] = 0
-    return ((entry, path) for entry, _, path, _ in index.in_tar_order(chosen))
+    return chosen
 
 
 @lru_cache(maxsize=256)

@@ -12,39 +12,33 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import (
     Footer,
     frame_blocks,
 )
 from scratchflow.archive.format.remnant import load_frames
 from scratchflow.archive.format.stream import PieceReader
-from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY, END_OF_ARCHIVE
-from scratchflow.archive.format.tar_reader import Member, read_members
+from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE
+from scratchflow.archive.format.tar_reader import read_members
 from scratchflow.archive.format.whole_digest import XXH3
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
 from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
-from scratchflow.archive.read.plain_members import PlainMembers
+from scratchflow.archive.read.member_check import MAX_PROBLEMS, MemberChecker
+from scratchflow.archive.read.plain_members import PlainMembers, plain_entries
 from scratchflow.archive.read.reader import (
     OpenArchive,
     open_index,
     open_regular,
     read_exactly,
     read_footer,
-    with_holes,
 )
+from scratchflow.archive.read.segments import Segments, are_right
 from scratchflow.archive.tree.index import ArchiveFrames, Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-
-_SECOND_NS = 1_000_000_000
-_KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
-_TWICE = "is in the tar stream twice"
-_MAX_PROBLEMS = 20
 
 # Memory for packed frames, used again: fresh memory costs as much as reading.
 Rooms = SimpleQueue[bytearray]
@@ -60,8 +54,8 @@ def verify_archive(
 ) -> list[str]:
     """What is wrong with the archive at `path`; an empty list when nothing is.
 
-    Reads every byte once: the digest of the file (against `digest`, which the manifest holds, and
-    against the footer), every frame's checksum, and the tar stream against the index, file by
+    Reads every byte: the digest of the file (against `digest`, which the manifest holds, and
+    against the footer), every frame's checksum if there is no `digest`, and the tar stream against the index, file by
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     Of an archive of which only a part is left, `left` is what snapshots read from it: what is not there stays unseen.
     """
@@ -72,15 +66,14 @@ def verify_archive(
     except OSError as error:
         return [f"it cannot be opened: {error.strerror}"]
     try:
-        source = HashedFile(descriptor, _kind_in_footer(descriptor))
-        check = _Check(path, descriptor, source, threads or usable_cores())
+        check = _Check(path, descriptor, threads or usable_cores(), is_compared=digest is not None)
         problems = check.run(open_archive, left)
-        problems += _compare_digests(descriptor, source.finish(), digest)
+        problems += _compare_digests(descriptor, check.source.finish(), digest)
     except OSError as error:  # the disk gives no answer where its bytes should be
         return [f"it cannot be read: {error.strerror}"]
     finally:
         os.close(descriptor)
-    return problems[:_MAX_PROBLEMS]
+    return problems[:MAX_PROBLEMS]
 
 
 def verify_bytes(
@@ -131,11 +124,16 @@ def _compare_digests(descriptor: int, found: tuple[str, str], expected: str | No
 class _Check:
     """Compares what is in an archive with what its index says, while its bytes are hashed on their way."""
 
-    def __init__(self, path: Path, descriptor: int, source: HashedFile, threads: int) -> None:
+    def __init__(self, path: Path, descriptor: int, threads: int, *, is_compared: bool) -> None:
+        """`is_compared` says that the digest of the file will be compared with that in a manifest."""
         self._path = path
         self._descriptor = descriptor
-        self._source = source
         self._threads = threads
+        self._is_compared = is_compared
+        self.source = self._from_the_start()
+
+    def _from_the_start(self) -> HashedFile:
+        return HashedFile(self._descriptor, _kind_in_footer(self._descriptor))
 
     def run(self, open_archive: OpenArchive | None, left: ChunkCheck | None) -> list[str]:
         """What is wrong with it."""
@@ -170,10 +168,15 @@ class _Check:
         return []
 
     def _verify_stream(self, index: Index) -> list[str]:
-        """Walks the tar stream beside the index."""
+        """Walks the tar stream beside the index: with others, and again alone if anything is wrong, to say what."""
         number = next(n for n, archive in enumerate(index.archives) if archive.id == index.id)
-        checker = _MemberChecker(index, number)
-        plain = PlainMembers(index, number)
+        if self._is_compared:
+            segments = Segments(index, number, self._descriptor)
+            if are_right(segments, self.source, self._threads):
+                return []
+            self.source = self._from_the_start()
+        checker = MemberChecker(index, number, ChunkCheck(index.seed, own_chunks(index, number)))
+        plain = PlainMembers(index, plain_entries(index, number))
         frames = self._frames(index.archives[number])
         try:
             stream = PieceReader(frames)
@@ -219,7 +222,7 @@ class _Check:
         try:
             if len(room) < count:
                 room = bytearray(count)
-            self._source.fill(memoryview(room)[:count])
+            self.source.fill(memoryview(room)[:count])
         except BaseException:
             rooms.put(room)
             raise
@@ -268,117 +271,3 @@ def _verify_frames(index: Index, footer: Footer) -> list[str]:
     if not own[0].packed_ends or own[0].packed_ends[-1] != footer.index_offset:
         return ["frames and index do not meet"]
     return []
-
-
-class _MemberChecker:
-    def __init__(self, index: Index, number: int) -> None:
-        self.index = index
-        self.number = number
-        self.problems: list[str] = []
-        self.members = 0
-        self.seen = bytearray(len(index))
-        self.chunks = ChunkCheck(index.seed, own_chunks(index, number))
-        # Files that are wrong, unless their path is there once more further on, as in an archive
-        # that was appended to.
-        self.superseded: dict[int, str] = {}
-
-    def take_right(self, entries: Iterator[int]) -> None:
-        """Files and directories whose members are as they should be."""
-        for entry in entries:
-            self.members += 1
-            if self.seen[entry]:
-                self._problem(self.index.path(entry), _TWICE)
-            self.seen[entry] = 1
-            self.superseded.pop(entry, None)
-
-    def check(self, member: Member, stream: PieceReader) -> None:
-        self.members += 1
-        path = member.path.rstrip(b"/")
-        entry = self.index.find(path)
-        if entry is None and member.kind == "file" and path.startswith(CHUNKS_DIRECTORY):
-            for _ in self.chunks.watch(stream.pieces(member.stored), stream.position):
-                pass
-            return
-        if entry is None:
-            self._problem(path, "is in the tar stream, but not in the index")
-            return
-        if self.seen[entry]:
-            self._problem(path, _TWICE)
-        is_elsewhere = member.kind == "file" and not self._is_here(entry, stream)
-        reason = self._metadata_problem(entry, member) or self._content_problem(
-            entry, member, stream
-        )
-        if reason and is_elsewhere:
-            self.superseded[entry] = reason
-            return
-        self.seen[entry] = 1
-        self.superseded.pop(entry, None)
-        if reason:
-            self._problem(path, reason)
-
-    def _is_here(self, entry: int, stream: PieceReader) -> bool:
-        index = self.index
-        is_file = index.mode[entry] & KIND_MASK == REGULAR and entry not in index.hardlinks
-        return is_file and index.position[entry] == stream.position
-
-    def _metadata_problem(self, entry: int, member: Member) -> str | None:
-        index = self.index
-        kind = _KIND_WORDS[index.mode[entry] & KIND_MASK]
-        if entry in index.hardlinks:
-            kind = "hardlink"
-        if member.kind != kind:
-            return f"is a {member.kind} in the tar stream, a {kind} in the index"
-        if member.mode != index.mode[entry] & 0o7777:
-            return "has different modes in tar stream and index"
-        if member.mtime_ns // _SECOND_NS != index.mtime_ns[entry] // _SECOND_NS:
-            return "has different mtimes in tar stream and index"
-        if kind == "symlink" and member.link != index.target(entry):
-            return "has different targets in tar stream and index"
-        if kind == "hardlink" and member.link != index.path(index.hardlinks[entry]):
-            return "has different targets in tar stream and index"
-        return None
-
-    def _content_problem(self, entry: int, member: Member, stream: PieceReader) -> str | None:
-        index = self.index
-        if member.kind != "file":
-            return None
-        if (index.archive[entry], index.position[entry]) != (self.number, stream.position):
-            return "is not where the index says"
-        if (member.size, member.extents or []) != (index.size[entry], index.sparse.get(entry, [])):
-            return "has different sizes in tar stream and index"
-        digest = StreamDigest(seed=index.seed)
-        stored = self.chunks.watch(stream.pieces(member.stored), stream.position)
-        for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
-            digest.update(piece)
-        return None if digest.digest() == index.digest_of(entry) else "does not match its digest"
-
-    def _problem(self, path: bytes, reason: str) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
-            self.problems.append(f"`{os.fsdecode(path)}` {reason}")
-
-    def result(self) -> list[str]:
-        """The problems, with what can only be told at the end."""
-        for entry, reason in self.superseded.items():
-            self._problem(self.index.path(entry), reason)
-        if self.members != self.index.members:
-            self.problems.append("the tar stream has more or fewer members than the index says")
-        if self.chunks.unseen:
-            count = len(self.chunks.unseen)
-            self.problems.append(f"{count} chunks of large files do not match their digests")
-        # A file whose chunks are all known needs no member of its own.
-        missing = sum(
-            1
-            for entry, number in enumerate(self.index.archive)
-            if number == self.number and not self.seen[entry] and entry not in self.index.chunks
-        )
-        # A further name of a stored file needs no member of its own when only the name is new.
-        missing -= sum(
-            1
-            for entry in self.index.hardlinks
-            if self.index.archive[entry] == self.number
-            and not self.seen[entry]
-            and entry not in self.index.chunks
-        )
-        if missing:
-            self.problems.append(f"{missing} files of the index are not in the tar stream")
-        return self.problems

@@ -196,10 +196,11 @@ class Tree:
         """Where a symlink points."""
         return self.targets[bisect_left(self.symlinks, entry)]
 
-    def groups(self) -> Iterator[tuple[int, bytes]]:
-        """Every group with the path prefix of its entries (empty, or ending in `/`)."""
-        open_directories: list[tuple[int, bytes]] = [(0, b"")]  # (group, prefix), innermost last
-        for group in range(self.group_count):
+    def groups(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Every group from one on, with the path prefix of its entries (empty, or ending in `/`)."""
+        # (group, prefix), innermost last
+        open_directories = self._above(start) if start else [(0, b"")]
+        for group in range(start, self.group_count):
             if group:
                 parent = self.parent_group(group)
                 while open_directories[-1][0] != parent:
@@ -208,21 +209,39 @@ class Tree:
                 open_directories.append((group, prefix))
             yield group, open_directories[-1][1]
 
-    def in_tar_order(self, chosen: bytearray) -> Iterator[tuple[int, int, bytes, bytes]]:
+    def _above(self, group: int) -> list[tuple[int, bytes]]:
+        """The groups that lead to one, each with its prefix."""
+        groups = []
+        while group:
+            group = self.parent_group(group)
+            groups.append(group)
+        above = [(0, b"")]
+        for inside in reversed(groups[:-1]):
+            above.append((inside, above[-1][1] + self.names[self.entry_of[inside]] + b"/"))
+        return above
+
+    def in_tar_order(
+        self, chosen: bytearray, start: int | None = None
+    ) -> Iterator[tuple[int, int, bytes, bytes]]:
         """Every chosen entry as (entry, its group, path, name), each directory before its content.
+
+        With `start`, a file, only that one and what follows.
 
         Right before it, not beside its siblings: tar sets a directory's mtime when it meets the
         first member outside, and would not set it again after filling it later.
         """
         mode, first = self.mode, self.first
-        for group, prefix in self.groups():
-            if group and chosen[self.entry_of[group]]:
+        begun = -1 if start is None else self.group_of(start)
+        for group, prefix in self.groups(max(begun, 0)):
+            if group and group != begun and chosen[self.entry_of[group]]:
                 entry = self.entry_of[group]
                 yield entry, self.group_of(entry), prefix[:-1], self.names[entry]
-            start, end = first[group], first[group + 1]
-            if chosen.find(1, start, end) < 0:
+            low, end = first[group], first[group + 1]
+            if start is not None and group == begun:
+                low = start
+            if chosen.find(1, low, end) < 0:
                 continue
-            for entry, name in enumerate(self.names.slice(start, end), start):
+            for entry, name in enumerate(self.names.slice(low, end), low):
                 if chosen[entry] and mode[entry] & KIND_MASK != DIRECTORY:
                     yield entry, group, prefix + name, name
 

@@ -6,9 +6,12 @@ left, and nobody has to be asked.
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import struct
+import termios
+from array import array
 
 _NUMBER = struct.Struct("<H")
 # As many as the smallest pipe holds (a page; users with many pipes get no more): all of them are
@@ -24,11 +27,20 @@ class Shares:
             raise ValueError("more shares than a pipe holds")
         self.count = count
         self._somebody_waits = mmap.mmap(-1, 1)  # a byte that all processes see
-        self.descriptor, writing = os.pipe()
+        self.descriptor, self._writing = os.pipe()
+        self._begin()
+
+    def _begin(self) -> None:
         try:
-            os.write(writing, b"".join(map(_NUMBER.pack, range(count))))
+            os.write(self._writing, b"".join(map(_NUMBER.pack, range(self.count))))
         finally:
-            os.close(writing)
+            self.end()
+
+    def end(self) -> None:
+        """No more will come. May be called twice."""
+        if self._writing >= 0:
+            os.close(self._writing)
+            self._writing = -1
 
     def take(self) -> int | None:
         """The next one that nobody has taken yet; None when all are taken."""
@@ -46,6 +58,50 @@ class Shares:
 
     def close(self) -> None:
         """May be called twice."""
+        self.end()
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+class GrowingShares(Shares):
+    """The same numbers, but each can be taken only after it was given; whoever is early waits until `end`."""
+
+    _without_waiting = -1
+
+    def _begin(self) -> None:
+        self._given = 0
+        # Opened anew: what does not wait for this process must not be so for the others.
+        path = f"/proc/self/fd/{self.descriptor}"
+        try:
+            self._without_waiting = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            self.close()
+            raise
+
+    def give(self) -> None:
+        """The next number may be taken."""
+        os.write(self._writing, _NUMBER.pack(self._given))
+        self._given += 1
+
+    def take_now(self) -> int | None:
+        """The next one, if there is one right now; only for the process that gives them."""
+        try:
+            content = os.read(self._without_waiting, _NUMBER.size)
+        except BlockingIOError:
+            return None
+        number: int = _NUMBER.unpack(content)[0]
+        return number
+
+    def close(self) -> None:
+        super().close()
+        if self._without_waiting >= 0:
+            os.close(self._without_waiting)
+            self._without_waiting = -1
+
+    @property
+    def waiting(self) -> int:
+        """How many were given that nobody has taken yet."""
+        count = array("i", [0])
+        fcntl.ioctl(self.descriptor, termios.FIONREAD, count)
+        return count[0] // _NUMBER.size

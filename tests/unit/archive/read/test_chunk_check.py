@@ -50,6 +50,9 @@ def test_only_the_chunk_with_a_wrong_byte_stays_unseen() -> None:
     check = ChunkCheck(77, own_chunks(_index(), 0))
     _pass_by(check, bytes(damaged), 300)
     assert [chunk[:2] for chunk in check.unseen] == [(1501, 2000)]
+    assert check.are_seen(0, 1501)
+    assert not check.are_seen(0, 1502)
+    assert check.are_seen(1502, len(STREAM))
 
 
 def test_chunks_outside_of_what_passes_stay_unseen() -> None:

@@ -12,8 +12,8 @@ from scratchflow.archive.format.container import BLOCK_BYTES, decompress_frame
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import BLOCK
 from scratchflow.archive.format.tar_reader import read_members
-from scratchflow.archive.read import reader, verify
-from scratchflow.archive.read.plain_members import PlainMembers
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.plain_members import PlainMembers, plain_entries
 from scratchflow.archive.tree.index import Index
 from tests.unit.archive.conftest import Bench, fill
 
@@ -40,7 +40,7 @@ def _read(
     path: Path, index: Index, piece_bytes: int = BLOCK_BYTES
 ) -> tuple[set[bytes], set[bytes]]:
     """The paths of members that were right at once, and those of the others."""
-    plain = PlainMembers(index, _own(index))
+    plain = PlainMembers(index, plain_entries(index, _own(index)))
     right: set[bytes] = set()
     stream = _stream(path, index, piece_bytes)
     others = {
@@ -159,5 +159,5 @@ def test_an_owner_that_cannot_be_read_is_left_to_whoever_takes_headers_apart(ben
     raw[start + 108 : start + 116] = b"someone\0"
     stream = PieceReader([bytes(raw)])
     stream.skip(start)
-    assert not list(PlainMembers(reader.open_index(bench.path("A")), 0).take(stream))
+    assert not list(PlainMembers(index, plain_entries(index, 0)).take(stream))
     assert stream.position == start

@@ -61,7 +61,12 @@ def test_every_entry_is_found_by_its_path_and_lies_in_its_directory(bench: Bench
 def test_a_tar_lists_each_directory_right_before_what_it_holds(bench: Bench) -> None:
     fill(bench.work)
     tree = bench.scan()
-    listed = [path for _, _, path, _ in tree.in_tar_order(bytearray(b"\1") * len(tree))]
+    everything = bytearray(b"\1") * len(tree)
+    listed = [path for _, _, path, _ in tree.in_tar_order(everything)]
+    in_order = list(tree.in_tar_order(everything))
+    for at, (start, *_) in enumerate(in_order):
+        if tree.mode[start] & KIND_MASK != DIRECTORY:
+            assert list(tree.in_tar_order(everything, start)) == in_order[at:]
     assert sorted(listed) == sorted(tree.path(entry) for entry in range(len(tree)))
     left: set[bytes] = set()
     last = b""

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from scratchflow.archive.workers.fork import fork_helper
-from scratchflow.archive.workers.queue import MAX_SHARES, Shares
+from scratchflow.archive.workers.queue import MAX_SHARES, GrowingShares, Shares
 
 
 @pytest.mark.parametrize("count", [0, 1, MAX_SHARES])
@@ -55,4 +55,48 @@ def test_processes_take_each_number_once_between_them() -> None:
     assert taken == list(range(MAX_SHARES))
     assert shares.somebody_waits  # seen here, although they are other processes
     assert shares.take() is None
+    shares.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there")
+def test_a_number_can_be_taken_once_it_was_given() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    shares = GrowingShares(3)
+    assert shares.take_now() is None
+    shares.give()
+    shares.give()
+    assert shares.waiting == 2
+    assert (shares.take_now(), shares.take(), shares.take_now()) == (0, 1, None)
+    shares.give()
+    shares.end()
+    shares.end()
+    assert shares.take() == 2
+    assert shares.take() is None
+    shares.close()
+    shares.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
+def test_processes_wait_for_numbers_until_there_will_be_no_more() -> None:
+    shares = GrowingShares(500)
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        while (number := shares.take()) is not None:
+            os.write(writing, b"%d\n" % number)
+
+    helpers = [fork_helper(work, [shares.descriptor, writing]) for _ in range(3)]
+    os.close(writing)
+    own = []
+    for _ in range(500):
+        shares.give()
+        while shares.waiting > 4 and (number := shares.take_now()) is not None:
+            own.append(number)
+    shares.end()
+    with open(reading, "rb") as pipe:
+        taken = list(map(int, pipe.read().split()))
+    for helper in helpers:
+        os.waitpid(helper, 0)
+    assert sorted(own + taken) == list(range(500))
     shares.close()
