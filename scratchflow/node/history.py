@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
@@ -295,6 +296,7 @@ def _verify_archives(
             place.archive(archive),
             digest=known.archive_digest if known else None,
             left=proven.left(archive),
+            on_index=partial(proven.note, archive),
         )
         if problems:
             reasons[archive] = problems[0]
@@ -307,6 +309,8 @@ def _verify_archives(
 
 def borrowed_problems(place: StoreDirectory, manifest: Manifest, proven: Proven) -> list[str]:
     """What is wrong with the bytes that a snapshot reads from other archives."""
+    if proven.stands_alone(manifest.id):
+        return []
     try:
         index = open_index(place.archive(manifest.id))
     except ScratchflowError as error:

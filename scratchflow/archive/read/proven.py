@@ -48,6 +48,7 @@ class Proven:
         self._archives = set(archives)
         self._held: dict[str, _Held | None] = {}
         self._left: dict[str, Left] = {}
+        self._alone: set[str] = set()
 
     def expect(self, index: Index, archives: Collection[str]) -> None:
         """Notes what a snapshot lists in these, which are still to be read and of which only a part is left."""
@@ -67,6 +68,15 @@ class Proven:
     def add(self, archive: str) -> None:
         """This one was read and is sound."""
         self._archives.add(archive)
+
+    def note(self, archive: str, index: Index) -> None:
+        """This is the index of an archive that is about to be read."""
+        if not index.needs and not any(map(index.is_scattered, index.chunks)):
+            self._alone.add(archive)
+
+    def stands_alone(self, archive: str) -> bool:
+        """Whether its snapshot needs nothing that was not seen when the archive itself was read."""
+        return archive in self._alone and archive in self._archives
 
     def checker(self, index: Index) -> Callable[[int], bool]:
         """A function that says of a file of this index whether all of it was seen."""

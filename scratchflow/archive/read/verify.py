@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import groupby
@@ -51,6 +51,7 @@ def verify_archive(
     open_archive: OpenArchive | None = None,
     left: ChunkCheck | None = None,
     threads: int | None = None,
+    on_index: Callable[[Index], None] = lambda _: None,
 ) -> list[str]:
     """What is wrong with the archive at `path`; an empty list when nothing is.
 
@@ -58,6 +59,7 @@ def verify_archive(
     against the footer), every frame's checksum if there is no `digest`, and the tar stream against the index, file by
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     Of an archive of which only a part is left, `left` is what snapshots read from it: what is not there stays unseen.
+    `on_index` is given the archive's own index before the rest is read.
     """
     try:
         descriptor = open_regular(path)
@@ -67,7 +69,7 @@ def verify_archive(
         return [f"it cannot be opened: {error.strerror}"]
     try:
         check = _Check(path, descriptor, threads or usable_cores(), is_compared=digest is not None)
-        problems = check.run(open_archive, left)
+        problems = check.run(open_archive, left, on_index)
         problems += _compare_digests(descriptor, check.source.finish(), digest)
     except OSError as error:  # the disk gives no answer where its bytes should be
         return [f"it cannot be read: {error.strerror}"]
@@ -135,13 +137,19 @@ class _Check:
     def _from_the_start(self) -> HashedFile:
         return HashedFile(self._descriptor, _kind_in_footer(self._descriptor))
 
-    def run(self, open_archive: OpenArchive | None, left: ChunkCheck | None) -> list[str]:
+    def run(
+        self,
+        open_archive: OpenArchive | None,
+        left: ChunkCheck | None,
+        on_index: Callable[[Index], None],
+    ) -> list[str]:
         """What is wrong with it."""
         try:
             footer = read_footer(self._descriptor)
             if footer.is_remnant:
                 return self._verify_remnant(footer, left)
             index = open_index(self._path)
+            on_index(index)
         except (ScratchflowError, Malformed) as error:
             return [str(error)]
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from array import array
 
@@ -146,3 +147,20 @@ def test_an_archive_that_is_gone_or_none_is_not_one_of_which_a_part_is_left(
     assert history.unseen(history.second, Proven(history.bench.path, ["A", "B"]))
     with pytest.raises(SnapshotDamaged):
         history.bench.restore(history.second)
+
+
+def test_a_snapshot_stands_alone_when_all_of_it_lies_in_its_own_archive_and_that_was_read(
+    bench: Bench,
+) -> None:
+    history = History(bench)
+    proven = Proven(bench.path)
+    for index in (history.first, history.second, history.third):
+        problems = verify_archive(
+            bench.path(index.id), on_index=functools.partial(proven.note, index.id)
+        )
+        assert not problems
+        assert not proven.stands_alone(index.id)
+        proven.add(index.id)
+    alone = [proven.stands_alone(index.id) for index in (history.first, history.second)]
+    assert alone == [True, False]
+    assert not proven.stands_alone("C")
