@@ -74,7 +74,7 @@ class Placer:
         self._displacer = Displacer(placing.displacing) if placing.displacing else None
         self._warn = placing.warn
         self.handles = DirectoryHandles(placing.index, placing.target)
-        self._group = (-1, 0, 0)  # first entry and end of the last directory, and its descriptor
+        self._group = (-1, 0, 0)  # first entry and end of the last directory, and its group
         self._umask = placing.umask
         self._mask = self._umask if placing.masked else 0
 
@@ -83,13 +83,12 @@ class Placer:
         self.handles.close()
 
     def directory_of(self, entry: int) -> int:
-        """The descriptor of the directory that holds an entry."""
-        first, end, descriptor = self._group
+        """The descriptor of the directory that holds an entry; valid until another directory is asked for."""
+        first, end, group = self._group
         if not first <= entry < end:
             group = self.index.group_of(entry)
-            descriptor = self.handles.get(group)
-            self._group = (self.index.first[group], self.index.first[group + 1], descriptor)
-        return descriptor
+            self._group = (self.index.first[group], self.index.first[group + 1], group)
+        return self.handles.get(group)
 
     def small_file(self, entry: int, content: memoryview) -> None:
         """A file whose whole stored content is at hand: it is checked before anything is created."""
@@ -301,15 +300,16 @@ class Placer:
 
     def hardlink(self, entry: int, first: int) -> bool:
         """A second name for a file that is in place; False, with a warning, if the system refuses that."""
-        source, name = self.handles.get(self.index.group_of(first)), self.index.names[entry]
-        target = self.directory_of(entry)
+        name = self.index.names[entry]
         created = temporary_name() if self._displacer else name
+        # One of our own: to open the way to the other directory may close this one.
+        source = os.dup(self.handles.get(self.index.group_of(first)))
         try:
             os.link(
                 self.index.names[first],
                 created,
                 src_dir_fd=source,
-                dst_dir_fd=target,
+                dst_dir_fd=self.directory_of(entry),
                 follow_symlinks=False,
             )
         except OSError as error:
@@ -317,6 +317,8 @@ class Placer:
                 raise
             self._warn_of_refused_link(entry, first, error)
             return False
+        finally:
+            os.close(source)
         self._put(entry, created)
         return True
 

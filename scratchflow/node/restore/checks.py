@@ -218,10 +218,14 @@ class _OnDisk:
 
     def is_there(self, group: int) -> bool:
         """Whether it is, and can be read; NotSaved when nobody can tell what it holds."""
-        if group not in self._there:
-            above = self._source.index.parent_group(group)
-            self._there[group] = self.is_there(above) and self._opens(group)
-        return self._there[group]
+        unknown = []
+        while group not in self._there:  # no recursion: directories may nest thousands deep
+            unknown.append(group)
+            group = self._source.index.parent_group(group)
+        is_there = self._there[group]
+        for inside in reversed(unknown):
+            is_there = self._there[inside] = is_there and self._opens(inside)
+        return is_there
 
     def _opens(self, group: int) -> bool:
         try:

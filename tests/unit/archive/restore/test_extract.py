@@ -8,8 +8,9 @@ import pytest
 
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore import extract
+from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from tests.unit.archive.conftest import Bench, fill
+from tests.unit.archive.conftest import Bench, fill, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
 
@@ -53,3 +54,44 @@ def test_progress_says_when_the_small_files_are_there(bench: Bench) -> None:
     extract.extract(index, bench.path, target, warn=bench.warn, progress=progress)
     assert seen.count("usable") == 1
     assert seen[-1] == "restore"
+
+
+@pytest.mark.parametrize("depth", [1, 3, 70])
+def test_names_of_files_that_lie_in_more_directories_than_stay_open(
+    bench: Bench, depth: int
+) -> None:
+    """As in an environment whose files are hard links into the packages that they came from."""
+    together = bench.work / "z-together"
+    together.mkdir()
+    for number in range(150 if depth < 10 else 5):
+        apart = bench.work.joinpath(f"{number}", *["d"] * depth)
+        apart.mkdir(parents=True)
+        (apart / "file").write_bytes(b"%d" % number)
+        (together / f"own-{number}").write_bytes(b"own %d" % number)
+        os.link(apart / "file", together / f"{number}")
+    index = bench.backup("A")
+    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
+    before = tree_state(bench.scratch)
+    for number in range(0, 150 if depth < 10 else 5, 2):
+        (together / f"{number}").unlink()
+        (together / f"{number}").write_bytes(b"apart now")
+    changed = bench.backup("B", index)
+    bench.delta_to(index, changed)
+    assert tree_state(bench.scratch) == before
+
+
+def test_directories_that_are_there_and_more_than_stay_open(bench: Bench) -> None:
+    for number in range(150):
+        (bench.work / f"{number}" / "inside").mkdir(parents=True)
+        (bench.work / f"{number}" / "inside" / "file").write_bytes(b"%d" % number)
+    index = bench.backup("A")
+    before = tree_state(bench.scratch)
+    for number in range(150):
+        (bench.work / f"{number}" / "inside" / "file").write_bytes(b"other")
+    scanned = bench.settled()
+    displacing = Displacing(Held(scanned), index.id, bench.warn)
+    extract.extract(index, bench.path, bench.scratch, warn=bench.warn, existing=displacing)
+    after = tree_state(bench.scratch)
+    assert {path: state[3] for path, state in after.items()} == {
+        path: state[3] for path, state in before.items()
+    }

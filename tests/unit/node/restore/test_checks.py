@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.restore import NotSaved, OtherKindInTheWay, RestoreNotPermitted
 from tests.unit.conftest import Desk, make_desk
@@ -137,3 +138,32 @@ def test_what_is_of_another_kind_now_is_named_and_nothing_is_saved_or_changed(
         desk.restore(paths=(path,), dry_run=dry_run)
     assert words.format(work=desk.work) in str(caught.value)
     assert (desk.content(tmp_path), desk.ids) == (before, ids)
+
+
+def test_a_part_with_more_directories_than_stay_open_comes_back(desk: Desk) -> None:
+    for number in range(150):
+        desk.write(f"work/wide/{number}/file", f"{number}")
+    snapshot = desk.backup().snapshot or ""
+    before = desk.content()
+    for number in range(150):
+        desk.write(f"work/wide/{number}/file", "other")
+    desk.backup()
+    desk.restore(snapshot, paths=("wide",))
+    assert desk.content() == before
+
+
+def test_a_part_that_lies_thousands_of_directories_deep_comes_back(desk: Desk) -> None:
+    at = os.open(desk.work, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("n", dir_fd=at)
+        inside = os.open("n", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inside
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    snapshot = desk.backup().snapshot or ""
+    os.unlink("file", dir_fd=at)
+    desk.backup()
+    desk.restore(snapshot, paths=("n",))
+    assert os.listdir(at) == ["file"]
+    os.close(at)
+    remove_tree(desk.work / "n")  # pytest's own way of removing it is recursive
