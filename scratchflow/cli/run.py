@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
@@ -76,7 +76,8 @@ def run(
             emit(shell_line_warning(words[0]))
         return ended
 
-    return Call("run", flow, _shown)
+    call = Call("run", flow, _shown)
+    return announced("starting it on the node", call) if detach else call
 
 
 def _shown(ended: RunEnded) -> Iterator[str]:

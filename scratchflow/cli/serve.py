@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.server_words import (
     column_of,
@@ -213,7 +213,7 @@ def stop(
 
         return stop_servers(who, emit, request)
 
-    return Call("serve stop", run, _stopped)
+    return announced("ending servers", Call("serve stop", run, _stopped))
 
 
 def _stopped(done: ServersStopped) -> Iterator[str]:

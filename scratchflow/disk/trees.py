@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
+import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,6 +12,10 @@ from pathlib import Path
 
 from scratchflow.disk.durable import fsync_directory, is_there
 from scratchflow.disk.mounts import is_mount_point, mounts_beneath
+
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# So many directories inside each other are open at once while a tree is removed.
+_MAX_DEPTH = 20
 
 
 def remove_tree(path: Path) -> None:
@@ -24,10 +28,51 @@ def remove_tree(path: Path) -> None:
     if is_mount_point(path) or mounts_beneath(path):
         raise OSError(errno.EBUSY, "something is mounted in it", str(path))
     _make_writable(os.fspath(path))
-    for directory, names, _ in os.walk(path):
-        for name in names:
-            _make_writable(os.path.join(directory, name))
-    shutil.rmtree(path)
+    top = os.open(path, _OPEN_DIRECTORY)
+    try:
+        while os.listdir(top):  # what was too deep inside lies here by then
+            _empty(top, os.fspath(path), top, 0)
+    finally:
+        os.close(top)
+    os.rmdir(path)
+
+
+def _empty(directory: int, path: str, top: int, depth: int) -> None:
+    """Removes what is in an open directory. What is too deep for this is moved to the top.
+
+    No directory is found by its path: that may be longer than the system takes.
+    """
+    with os.scandir(directory) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_directory in found:
+        try:
+            if is_directory:
+                _remove_directory(name, directory, os.path.join(path, name), top, depth)
+            else:
+                os.unlink(name, dir_fd=directory)
+        except FileNotFoundError:  # somebody else was faster
+            continue
+        except OSError as error:
+            if error.filename == name:
+                error.filename = os.path.join(path, name)
+            raise
+
+
+def _remove_directory(name: str, directory: int, path: str, top: int, depth: int) -> None:
+    mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        # Where the system knows how, never that of what a link leads to.
+        follow = os.chmod not in os.supports_follow_symlinks
+        os.chmod(name, stat.S_IMODE(mode) | stat.S_IRWXU, dir_fd=directory, follow_symlinks=follow)
+    if depth >= _MAX_DEPTH:
+        os.rename(name, f".removed-{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
+        return
+    inside = os.open(name, _OPEN_DIRECTORY, dir_fd=directory)
+    try:
+        _empty(inside, path, top, depth + 1)
+    finally:
+        os.close(inside)
+    os.rmdir(name, dir_fd=directory)
 
 
 def open_tree(path: Path) -> None:

@@ -8,21 +8,24 @@ from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
 
 
-def warn_of_environment(profile: Profile, emit: Emit) -> None:
-    """Before the old node is given back: what stays there is soon gone."""
-    layers, saved = profile.environment, {_first(one) for one in profile.backup.also}
+def warn_of_environment(profile: Profile, emit: Emit, *, missed_by: str = "the next node") -> None:
+    """Before it is missed: what is in no snapshot stays on the node."""
+    layers = profile.environment
+    saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
     # A conda environment without a `/` is one that conda knows by its name.
     for key, path in (
         ("venv", layers.venv),
         ("conda", layers.conda if "/" in layers.conda else ""),
     ):
-        if not path or path.startswith(("/", "~", "$")) or _first(path) in saved:
+        if not path or path.startswith(("/", "~", "$")):
+            continue
+        if any(PurePosixPath(path).is_relative_to(one) for one in saved):
             continue
         message = (
-            f"`environment.{key}` is `{path}` beneath scratch, and in no snapshot: the next node is without it."
+            f"`environment.{key}` is `{path}` beneath scratch, and in no snapshot: {missed_by} is without it."
             f" `scratchflow config set backup.also '[\"{_first(path)}\"]'` takes it along from now on"
         )
-        emit(Warned(code="hop.environment", message=message))
+        emit(Warned(code="environment.not_saved", message=message))
 
 
 def _first(path: str) -> str:

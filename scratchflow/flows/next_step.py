@@ -38,9 +38,10 @@ def _without_node(held: AllocationShown | None) -> str:
 
 
 def _on_node(status: StatusShown, held: AllocationShown) -> str:
-    if status.workspace.exists is False:
+    is_there, is_saved = status.workspace.exists, status.autobackup.enabled
+    if is_there is False or (is_there is None and not is_saved):  # after `allocate` alone
         return "`scratchflow up` brings the workspace there"
-    if not status.autobackup.enabled:
+    if not is_saved:
         return _autobackup(status)
     if _is_ending(held):
         return "`scratchflow hop` moves to another node before the time is up"

@@ -34,6 +34,8 @@ class MemberChecker:
         # Files that are wrong, unless their path is there once more further on, as in an archive
         # that was appended to.
         self.superseded: dict[int, str] = {}
+        # The directories that the last member lies in and is: the next one is often in one of them.
+        self._groups: dict[bytes, int] = {}
 
     def take_right(self, entries: Iterator[int]) -> None:
         """Files and directories whose members are as they should be."""
@@ -48,7 +50,7 @@ class MemberChecker:
         """Any member: reads its content, and says what is wrong with it."""
         self.members += 1
         path = member.path.rstrip(b"/")
-        entry = self.index.find(path)
+        entry = self._find(path)
         if entry is None and member.kind == "file" and path.startswith(CHUNKS_DIRECTORY):
             for _ in self.chunks.watch(stream.pieces(member.stored), stream.position):
                 pass
@@ -69,6 +71,23 @@ class MemberChecker:
         self.superseded.pop(entry, None)
         if reason:
             self._problem(path, reason)
+
+    def _find(self, path: bytes) -> int | None:
+        """The entry at this path. Not from the top down each time: directories may nest thousands deep."""
+        index = self.index
+        parent, _, name = path.rpartition(b"/")
+        group = self._groups.get(parent)
+        if group is None:
+            entry = index.find(path)
+            if entry is None:
+                return None
+            group = index.group_of(entry)
+        else:
+            entry = index.find_in(group, name)
+        self._groups = {parent: group}
+        if entry is not None and index.mode[entry] & KIND_MASK == DIRECTORY:
+            self._groups[path] = index.group_at(entry)
+        return entry
 
     def _is_here(self, entry: int, stream: PieceReader) -> bool:
         index = self.index

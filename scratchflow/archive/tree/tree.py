@@ -253,12 +253,13 @@ class Tree:
                 if self.mode[entry] & KIND_MASK != DIRECTORY:
                     return None
                 group = self.group_at(entry)
-            entry = self._find_in(group, name)
+            entry = self.find_in(group, name)
             if entry is None:
                 return None
         return entry
 
-    def _find_in(self, group: int, name: bytes) -> int | None:
+    def find_in(self, group: int, name: bytes) -> int | None:
+        """The entry of this name in a group, or None."""
         low, high = self.first[group], self.first[group + 1]
         end = high
         while low < high:

@@ -9,6 +9,7 @@ import msgspec
 
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.environment_left import warn_of_environment
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
@@ -31,6 +32,7 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
+        warn_of_environment(settings.profile, emit, missed_by="the job")
         has_talked = not asked.snapshot
         frozen = _frozen(cluster, dry_run=asked.dry_run) if has_talked else None
         if frozen is not None:
@@ -43,7 +45,9 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
 
 def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     """`jobs rerun --current`: a job once more, from the workspace as it is now."""
-    with cluster_of(caller.settings(), caller, emit) as cluster:
+    settings = caller.settings()
+    with cluster_of(settings, caller, emit) as cluster:
+        warn_of_environment(settings.profile, emit, missed_by="the job")
         frozen = _frozen(cluster, dry_run=asked.dry_run)
         if frozen is None or not frozen.snapshot:
             asked = msgspec.structs.replace(asked, newest=True)

@@ -59,6 +59,12 @@ class LayerFailed(ScratchflowError):
     message = "`{layer}` failed on {node} at `{name}`: {words}"
     hint = "{remedy}"
 
+    @property
+    def lies_beneath_scratch(self) -> bool:
+        """Whether it is an environment that a job has only if a snapshot has it."""
+        is_environment = self.fields["layer"] in {"environment.venv", "environment.conda"}
+        return is_environment and not str(self.fields["name"]).startswith(("/", "~", "$"))
+
 
 class CommandSignalled(EndedBySignal):
     """A signal ended `run` or `shell`, and with it the user's own command on the node."""

@@ -17,6 +17,7 @@ from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
+from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
@@ -103,6 +104,15 @@ def before_limit(
 
 def _removal(copy: GivenUp) -> str:
     return f"what job {copy.shown or copy.job} had left on {copy.node}: it was given up by `jobs prune`"
+
+
+def _why_not(error: ScratchflowError | OSError) -> str:
+    """In words for whoever submitted it: an environment cannot be made there."""
+    if isinstance(error, JobNotStarted):
+        return str(error.fields["reason"])
+    if isinstance(error, LayerFailed) and error.lies_beneath_scratch:
+        return f"{error}; `backup.also` names what is saved beside the workspace"
+    return str(error)
 
 
 class _Task:
@@ -241,7 +251,7 @@ class _Task:
 
     def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
         """The error, after it was written down if the store takes it."""
-        reason = error.fields["reason"] if isinstance(error, JobNotStarted) else str(error)
+        reason = _why_not(error)
         if not self._is_saved and not self._said.not_collected:
             self._said = msgspec.structs.replace(
                 self._said, not_collected=[f"what it made last: {reason}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -132,3 +133,53 @@ def test_a_tree_is_opened_down_to_its_last_directory_and_nothing_that_a_link_lea
     modes = [path.lstat().st_mode & 0o777 for path in (tree, tree / "a", tree / "a/b")]
     assert modes == [0o700] * 3
     assert [(tree / "a/file").stat().st_mode & 0o777, away.stat().st_mode & 0o777] == [0, 0]
+
+
+@pytest.mark.parametrize("levels", [19, 20, 21, 45, 3000])
+def test_however_deep_a_tree_is_it_is_removed(tmp_path: Path, levels: int) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    at = os.open(top, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("inside", dir_fd=at)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+        os.symlink("..", "link", dir_fd=at)
+        inside = os.open("inside", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inside
+    os.fchmod(at, 0)
+    os.close(at)
+    remove_tree(top)
+    assert not top.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_directories_that_nobody_may_write_to_are_removed_at_any_depth(tmp_path: Path) -> None:
+    directories = [tmp_path / "top"]
+    for number in range(50):
+        directories.append(directories[-1] / f"{number}")
+    directories[-1].mkdir(parents=True)
+    for directory in reversed(directories):
+        (directory / "file").touch()
+        directory.chmod(0o500)
+    remove_tree(tmp_path / "top")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_is_named_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "top/a/b").mkdir(parents=True)
+    (tmp_path / "top/a/b/file").touch()
+    unlink = os.unlink
+
+    def refused(name: str, **at: int) -> None:
+        if name == "file":
+            raise PermissionError(errno.EACCES, "Permission denied", name)
+        unlink(name, **at)
+
+    monkeypatch.setattr(os, "unlink", refused)
+    with pytest.raises(PermissionError) as caught:
+        remove_tree(tmp_path / "top")
+    assert caught.value.filename == str(tmp_path / "top/a/b/file")
+    assert (tmp_path / "top/a/b/file").exists()

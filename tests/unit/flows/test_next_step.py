@@ -34,6 +34,7 @@ SHORT = msgspec.structs.replace(
     RUNNING, start_time="2026-01-01T10:00:00Z", end_time="2026-01-01T10:10:00Z"
 )
 GONE = WorkspaceShown(path="/scratch/work", exists=False, base_snapshot=None)
+UNSEEN = WorkspaceShown(path="/scratch/work", exists=None, base_snapshot=None)
 OFF = AutobackupShown(enabled=False, every_s=1800)
 
 
@@ -53,6 +54,8 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
             "`scratchflow autobackup on`",
         ),
         ({"workspace": GONE}, "`scratchflow up` brings the workspace"),
+        ({"workspace": UNSEEN, "autobackup": OFF}, "`scratchflow up` brings the workspace"),
+        ({"workspace": UNSEEN}, "`scratchflow open`"),
         ({"autobackup": OFF}, "`scratchflow autobackup on` saves the workspace every 30 min"),
         ({"scheduler": "none"}, ""),
         ({"scheduler": "none", "autobackup": OFF}, "`scratchflow autobackup on`"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from scratchflow.archive.read.chunk_check import ChunkCheck
 from scratchflow.archive.read.member_check import MAX_PROBLEMS, MemberChecker
 from scratchflow.archive.tree.tree import REGULAR
@@ -46,3 +48,15 @@ def test_only_the_first_problems_are_told(bench: Bench) -> None:
     for _ in range(MAX_PROBLEMS + 5):
         check.take_right(iter([1]))
     assert len(check.problems) == MAX_PROBLEMS
+
+
+def test_every_path_is_found_whatever_came_before(bench: Bench) -> None:
+    check = checker(bench)
+    index = check.index
+    paths = [index.path(entry) for entry in range(len(index))]
+    dice = random.Random(1)  # noqa: S311 - the same every time
+    for _ in range(500):
+        path = dice.choice(paths)
+        assert check._find(path) == index.find(path)
+        assert check._find(path + b"/no") is None
+        assert check._find(b"no" + path) is None

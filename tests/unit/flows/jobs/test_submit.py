@@ -13,7 +13,7 @@ from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
-from scratchflow.model.events import Log
+from scratchflow.model.events import Log, Warned
 from scratchflow.model.job import GitState
 from scratchflow.model.requests import RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
@@ -92,3 +92,17 @@ def test_a_job_is_run_again_from_the_workspace_as_it_is_now(
     assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, snapshot="s1", git=GIT)
     assert not rerun_current(cluster.caller, cluster.emit, asked).is_current
     assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, newest=True)
+
+
+def test_an_environment_that_the_job_will_be_without_is_named_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"freeze": FROZEN, "submit": DONE, "jobs rerun": DONE}
+    profile = 'login = "aws"\nenvironment.venv = "env"'
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers, profile=profile))
+    submit(cluster.caller, cluster.emit, Submit(command=("x",)))
+    rerun_current(cluster.caller, cluster.emit, RerunJob(wanted="41"))
+    said = [event.message for event in cluster.told if isinstance(event, Warned)]
+    assert len(said) == 2
+    assert all("in no snapshot: the job is without it" in words for words in said)
+    assert all("backup.also" in words for words in said)
