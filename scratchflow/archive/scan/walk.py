@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from scratchflow.archive.files.handles import OPEN_DIRECTORY
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.archive.files.mounts import MOUNTED_FILE, NOT_ENTERED, NOT_SAVED, Mounts, stand_ins
 from scratchflow.archive.scan.ignore import CACHE_TAG, IgnoreRules, Matcher, is_cache_directory
 from scratchflow.archive.tree.names import PackedNames
@@ -92,6 +93,7 @@ class Part:
 
     def warn_unreadable(self, path: bytes, error: OSError) -> None:
         """Notes what could not be read; what is gone was never there."""
+        refuse_own_limit(error)
         if not isinstance(error, FileNotFoundError):
             self.warnings.append(("files.unreadable", path, f"cannot be read: {error.strerror}"))
 

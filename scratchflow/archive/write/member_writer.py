@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes, update_with_zeros
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES, MIN_SPARSE_BYTES, data_extents
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.format.tar_headers import (
     BLOCK,
@@ -417,6 +418,7 @@ class MemberWriter:
             return {}
 
     def _drop(self, entry: int, path: bytes, error: OSError) -> None:
+        refuse_own_limit(error)
         self.dropped.add(entry)
         if isinstance(error, FileNotFoundError):
             self._warn("files.vanished", path, "vanished before it was read")

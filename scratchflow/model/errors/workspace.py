@@ -81,6 +81,17 @@ class WorkspaceFailed(ScratchflowError):
     hint = "check that you may write to `{path}`, and that its disk has no errors (`dmesg`, `df -h {path}`)"
 
 
+class LimitReached(ScratchflowError):
+    """This process may not open more files, or has no more memory: what it could not read may be whole."""
+
+    code = "workspace.limit_reached"
+    exit_code = 1
+    message = "the workspace cannot be read: {reason}"
+    hint = (
+        "`ulimit -a` shows the limits of this shell; with `ulimit -n 1024` it may open enough files"
+    )
+
+
 class SourceUnusable(ScratchflowError):
     """The directory that `create --from` names cannot be brought."""
 

@@ -1,0 +1,65 @@
+"""A limit of this process is never taken for a file that cannot be read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from scratchflow.archive.files.limits import refuse_own_limit
+from scratchflow.archive.scan import scan as scanning
+from scratchflow.model.errors.workspace import LimitReached
+from tests.unit.archive.conftest import Bench
+
+
+@contextmanager
+def only_so_many_more(count: int) -> Iterator[None]:
+    """This process may open only so many files more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = set(map(int, os.listdir("/proc/self/fd")))
+    free = [number for number in range(len(taken) + count + 1) if number not in taken]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[count], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_it_is_refused(code: int) -> None:
+    with pytest.raises(LimitReached, match="cannot be read"):
+        refuse_own_limit(OSError(code, os.strerror(code)))
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENOENT, errno.ESTALE])
+def test_what_a_file_says_is_not(code: int) -> None:
+    refuse_own_limit(OSError(code, os.strerror(code)))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("helpers", [0, 2])
+def test_a_scan_that_may_not_open_enough_ends(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, helpers: int
+) -> None:
+    monkeypatch.setattr(scanning, "usable_cores", lambda: helpers + 1)
+    deepest = bench.work.joinpath(*["deep"] * 60)
+    deepest.mkdir(parents=True)
+    (deepest / "file").touch()
+    with only_so_many_more(24), pytest.raises(LimitReached):
+        bench.scan()
+    assert not bench.warnings
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_nor_is_anything_written_without_files_that_could_not_be_opened(bench: Bench) -> None:
+    for number in range(40):
+        directory = bench.work.joinpath(f"{number}", *["deep"] * 10)
+        directory.mkdir(parents=True)
+        (directory / "file").write_bytes(b"%d" % number)
+    planned = bench.plan()
+    with only_so_many_more(9), pytest.raises(LimitReached):
+        bench.write(planned, "A")
