@@ -79,7 +79,7 @@ def taken_apart(arguments: Sequence[str]) -> Typed | None:
             options[name] = []
         elif name in _WITH_VALUE or name in form.with_value:
             value = next(rest, "")
-            is_odd = not value or value.startswith("-")
+            is_odd = not value.strip().strip("/") or value.startswith("-")
             if is_odd or (name in options and name not in _MAY_BE_REPEATED):
                 return None
             options.setdefault(name, []).append(value)

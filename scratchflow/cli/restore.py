@@ -132,8 +132,8 @@ def restore(
 
 
 def _checked(paths: Sequence[str], command: str) -> tuple[str, ...]:
-    if not all(path.strip() for path in paths):
-        problem = "`--path` is empty: a variable that is not set? `--path .` is the whole workspace"
+    if not all(path.strip().strip("/") for path in paths):
+        problem = "`--path` is empty, or only `/`: a variable that is not set? `--path .` is the whole workspace"
         raise UsageInvalid(problem=problem, command=command)
     return tuple(paths)
 

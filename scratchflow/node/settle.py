@@ -50,12 +50,16 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         newer = newer_elsewhere(place, catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
     from scratchflow.node.restore.restore import restore
-    from scratchflow.node.restore.source import RestoreOptions
+    from scratchflow.node.restore.source import RestoreOptions, tell_if_safety
 
     if request.snapshot is None and _began_restore_here(context, place):
         wanted = LATEST  # which a restore that was begun takes for its own snapshot
+    elif request.snapshot:
+        wanted = request.snapshot
     else:
-        wanted = request.snapshot or find_snapshot(catalogue, LATEST).id
+        newest = find_snapshot(catalogue, LATEST)
+        tell_if_safety(catalogue, newest, notify)
+        wanted = newest.id
     options = RestoreOptions(snapshot=wanted, dry_run=request.dry_run, beside=request.beside)
     restored = restore(context, notify, options)
     # Going back over other work is a snapshot of its own; that is what is there now.

@@ -132,21 +132,33 @@ def _before_safety(
 
     Of everything, the newest has the last state that the workspace had: it is taken, and what it is, is said.
     """
-    line = reversed(catalogue.main_line)
-    found = next((one for one in line if one.purpose != "safety"), newest)
+    found = _no_safety(catalogue, newest)
     if found.id == newest.id:
         return found
     if not is_part:
-        notify.remark(
-            f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced;"
-            f" `scratchflow restore {found.id}` brings the one before it"
-        )
+        tell_if_safety(catalogue, newest, notify)
         return newest
     notify.remark(
         f"snapshot {found.id} is taken: the newest, {newest.id}, was saved before another restore, and has what that"
         f" replaced; `scratchflow restore {newest.id} --path …` brings that back"
     )
     return found
+
+
+def tell_if_safety(catalogue: Catalogue, newest: Manifest, notify: Notifier) -> None:
+    """Says of the newest snapshot, when it is brought as a whole, that a restore has replaced what is in it."""
+    found = _no_safety(catalogue, newest)
+    if found.id != newest.id:
+        notify.remark(
+            f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced;"
+            f" `scratchflow restore {found.id}` brings the one before it"
+        )
+
+
+def _no_safety(catalogue: Catalogue, newest: Manifest) -> Manifest:
+    """The newest one that was not taken before a restore."""
+    line = reversed(catalogue.main_line)
+    return next((one for one in line if one.purpose != "safety"), newest)
 
 
 def _present(roots: list[str], index: Index) -> list[str]:

@@ -93,10 +93,16 @@ def _is_file(index: Index, entry: int) -> bool:
     return index.mode[entry] & KIND_MASK == REGULAR
 
 
+def keep_quietly(place: StoreDirectory, parent: Manifest, shrink: Shrink) -> None:
+    """The same without a word: `status` has it until a larger one is the newest again."""
+    now = iso_time(time.time()) or ""
+    keep(place, Mark(snapshot=parent.id, why="shrink", time=now, detail=shrink.in_words()))
+
+
 def keep_parent(place: StoreDirectory, parent: Manifest, shrink: Shrink, notify: Notifier) -> None:
     """Keeps the parent from retention until a person agrees. Called before the smaller one is committed."""
-    now, detail = iso_time(time.time()) or "", shrink.in_words()
-    keep(place, Mark(snapshot=parent.id, why="shrink", time=now, detail=detail))
+    keep_quietly(place, parent, shrink)
+    detail = shrink.in_words()
     message = (
         f"{detail}; it is saved all the same, and snapshot {parent.id} is kept:"
         f" `scratchflow restore {parent.id}` brings it back"

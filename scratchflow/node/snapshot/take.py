@@ -31,6 +31,7 @@ from scratchflow.node.snapshot.shrink import (
     UNATTENDED,
     agreed_upon,
     keep_parent,
+    keep_quietly,
     shrank_while_saved,
     shrink_since,
 )
@@ -261,13 +262,17 @@ def _guard_shrink(
 
     Files that cannot be read were not deleted: the rest is saved, and the parent is kept.
     """
-    if parent is None or options.allow_shrink:
+    is_safety = options.purpose == "safety"
+    if parent is None or (options.allow_shrink and not is_safety):
         return False
     roots = options.roots or context.workspace.roots
     parent = agreed_upon(place, parent)
     shrink = shrink_since(parent.manifest, parent.index, planned, roots)
     if shrink is None:
         return False
+    if is_safety:  # nobody has agreed yet, and the node may be gone before anybody is asked
+        keep_quietly(place, parent.manifest, shrink)
+        return True
     if options.purpose not in UNATTENDED:
         refuse_shrink(parent, planned, roots, heard.unsaved(notify))
     keep_parent(place, parent.manifest, shrink, notify)

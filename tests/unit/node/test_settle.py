@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.flows import up
 from scratchflow.model.errors.workspace import WorkspaceBehind, WorkspaceIsLink
-from scratchflow.model.events import Warned
+from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import SaveNode, Settle
 from scratchflow.model.results.create import WorkspaceCreated
 from scratchflow.model.results.restore import Settled
@@ -245,3 +245,18 @@ def test_a_workspace_that_became_a_link_is_told_before_a_backup_fails(desk: Desk
     desk.work.symlink_to(moved)
     with pytest.raises(WorkspaceIsLink):
         settled(here)
+
+
+def test_what_comes_to_another_node_is_told_when_it_was_saved_before_a_restore(
+    elsewhere: Desk,
+) -> None:
+    good = elsewhere.ids[-1]
+    elsewhere.write("work/chapter2", "bad")
+    safety = elsewhere.restore(paths=("chapter2",)).safety_snapshot
+    scratch = elsewhere.scratch.with_name("scratch-3")
+    workspace = msgspec.structs.replace(elsewhere.context.workspace, scratch=scratch)
+    third = msgspec.structs.replace(elsewhere.context, workspace=workspace, node="node-3", job_id=3)
+    there = Desk(third)
+    assert settled(there).action == "restored"
+    said = [event.message for event in there.events if isinstance(event, Log)]
+    assert any(f"{safety}, was saved before a restore" in one and good in one for one in said)

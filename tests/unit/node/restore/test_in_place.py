@@ -22,6 +22,8 @@ from scratchflow.node.history import (
     verify_snapshots,
 )
 from scratchflow.node.transfer.send import send_snapshot
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.retention.marks import read_marks
 from scratchflow.workspace.notes import read_restoring
 from tests.unit.conftest import Desk, make_desk
 
@@ -292,6 +294,23 @@ def test_all_of_it_comes_from_the_newest_and_it_is_said_what_that_is(desk: Desk)
     assert desk.restore(dry_run=True).snapshot == safety
     said = [event.message for event in desk.events if isinstance(event, Log)]
     assert any(f"{safety}, was saved before a restore" in one and str(good) in one for one in said)
+
+
+def test_before_a_part_is_restored_into_what_is_left_the_whole_one_is_kept(desk: Desk) -> None:
+    """The node may be gone before the next backup asks: then the smaller one is the newest."""
+    for number in range(60):
+        desk.write(f"work/{number}", "x")
+    whole = desk.backup().snapshot or ""
+    for number in range(1, 60):
+        (desk.work / f"{number}").unlink()
+    desk.write("work/only", "what is left")
+    safety = desk.restore(paths=("1",)).safety_snapshot
+    marks = read_marks(desk.place)
+    assert {one: mark.why for one, mark in marks.items()} == {whole: "shrink"}
+    assert read_catalogue(desk.place).by_id(str(safety)).shrunk
+    desk.write("work/1", "2")
+    desk.restore(paths=("2",))  # nor does the next one forget it
+    assert set(read_marks(desk.place)) == {whole}
 
 
 def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -> None:
