@@ -183,6 +183,10 @@ class SnapshotsPruned(Result, frozen=True):
     spare_bytes: int = 0
     """What removing `spare` would free."""
 
+    def exit_code(self) -> int:
+        """That of a damaged snapshot, when one keeps everything from being removed."""
+        return 31 if self.blocked else 0
+
 
 class SnapshotsMarked(Result, frozen=True):
     """`snapshots keep` and `unkeep`: those that were asked for, and those for which it is news."""
