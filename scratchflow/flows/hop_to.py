@@ -6,7 +6,7 @@ on the other cluster the node here stays ours, and what it had is in the store h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -26,9 +26,10 @@ from scratchflow.model.errors.hop import (
     NameTakenThere,
     OtherWorkThere,
     WorkDiverged,
+    WouldDiverge,
 )
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
-from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.events import Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
 from scratchflow.model.results.allocation import HoppedTo
 from scratchflow.model.results.backup import BackupTaken
@@ -40,6 +41,8 @@ from scratchflow.model.results.up import UpAndRunning
 
 # Whoever goes on working here meanwhile is caught up with a few times, then told.
 _CATCH_UPS = 4
+# In the place of an id: what a dry run would save first.
+_YET_TO_BE_TAKEN = "yet to be taken"
 
 
 def hop_to(
@@ -116,9 +119,8 @@ class _Moving:
         self.copy([snapshot], require=self._require_no_other_work)
         there = self._there.settings()
         with failures_of(there), self._damage_there():
-            now = up(
-                self._there, remarks_of(there.name, self._emit), self._request, run_editor=False
-            )
+            remarks = remarks_of(there.name, _without_behind(self._emit))
+            now = up(self._there, remarks, self._request, run_editor=False)
         for _ in range(_CATCH_UPS):
             with failures_of(there), self._damage_there():
                 self._settle(snapshot)
@@ -136,19 +138,51 @@ class _Moving:
         What is wrong with the newest snapshot counts only without a node here: with one, a newer one may be copied.
         """
         to = self._there.settings().name
-        newest = [] if held and not self._rows() else [self._newest()]
+        newest = None if held and not self._rows() else self._newest()
+        parents: dict[str, str] = {}
+
+        def require(offered: SnapshotsOffered, lacking: SnapshotsLacking) -> None:
+            parents.update(offered.parents)
+            self._require_no_other_work(offered, lacking)
+
         seen = copy_snapshots(
             self._source.caller,
-            Offer(snapshots=tuple(newest)),
+            Offer(snapshots=(newest,) if newest else ()),
             to,
             self._emit,
             dry_run=True,
-            require=self._require_no_other_work,
+            require=require,
         )
         if held is None:
             self._require_copied(seen)
         with failures_of(self._there.settings()):
             up(self._there, remarks_of(to, self._emit), self._request, run_editor=False)
+        self._look_at_workspace(held, newest, parents)
+
+    def _look_at_workspace(
+        self, held: AllocationShown | None, newest: str | None, parents: Mapping[str, str]
+    ) -> None:
+        """Raises what the workspace on a node that is held there would be left alone for."""
+        source, there = self._source.settings.name, self._there.settings()
+        with cluster_of(there, self._there, remarks_of(there.name, self._emit)) as target:
+            with failures_of(there):
+                if there.profile.scheduler == "slurm" and _held(target) is None:
+                    return
+            request = self._foretold_settle(held, newest, parents)
+            diverged = WouldDiverge(source=source, to=there.name, other=newest or "latest")
+            with failures_of(there):
+                _ask_to_settle(target, request, diverged)
+
+    def _foretold_settle(
+        self, held: AllocationShown | None, newest: str | None, parents: Mapping[str, str]
+    ) -> Settle:
+        """With the snapshot that would be copied: the one that the workspace here equals, or one that is yet to be taken."""
+        taken = self._foretold_backup() if held else None
+        if taken is None or taken.kind == "unchanged":
+            wanted = taken.snapshot if taken else newest
+            return Settle(dry_run=True, snapshot=wanted, parents=dict(parents))
+        known = {**parents, **({_YET_TO_BE_TAKEN: taken.parent} if taken.parent else {})}
+        return Settle(dry_run=True, snapshot=_YET_TO_BE_TAKEN, parents=known)
 
     @contextmanager
     def _damage_there(self) -> Iterator[None]:
@@ -205,8 +239,11 @@ class _Moving:
         """Whether the run that is only foretold would first take a snapshot here, which is newer than all."""
         if not (self._request.dry_run and _held(self._source)):
             return False
+        return self._foretold_backup().kind != "unchanged"
+
+    def _foretold_backup(self) -> BackupTaken:
         request = Backup(dry_run=True, purpose="final")
-        return self._source.at_workspace("backup", request, BackupTaken).kind != "unchanged"
+        return self._source.at_workspace("backup", request, BackupTaken)
 
     def copy(self, snapshots: Sequence[str], require: Require = lambda *_: None) -> None:
         """Into the other store, as far as it lacks them."""
@@ -243,13 +280,9 @@ class _Moving:
         """The workspace there from this snapshot, or from work that came from it."""
         emit = remarks_of(self._there.settings().name, self._emit)
         with cluster_of(self._there.settings(), self._there, emit) as target:
-            request = Settle(snapshot=snapshot)
-            try:
-                settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
-            except WorkDiverged:
-                raise self._diverged(snapshot) from None
-            for one in settled.failed:
-                raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=one.node)
+            source, to = self._source.settings.name, self._there.settings().name
+            diverged = ClustersDiverged(source=source, to=to, other=snapshot)
+            settled = _ask_to_settle(target, Settle(snapshot=snapshot), diverged)
             if settled.restored and settled.restored.safety_snapshot:
                 message = f"what was there is saved as snapshot {settled.restored.safety_snapshot}"
                 self._emit(Log(level="info", message=message))
@@ -257,13 +290,26 @@ class _Moving:
             if settled.action == "restored":
                 _require_equal(target, settled.snapshot)
 
-    def _diverged(self, snapshot: str) -> ClustersDiverged:
-        """The same, with what to do on which cluster."""
-        return ClustersDiverged(
-            source=self._source.settings.name,
-            to=self._there.settings().name,
-            other=snapshot,
-        )
+
+def _without_behind(emit: Emit) -> Emit:
+    """All but that the workspace does not continue the newest snapshot: the next step brings that one, or refuses."""
+
+    def pass_on(event: Event) -> None:
+        if not (isinstance(event, Warned) and event.code == "workspace.behind"):
+            emit(event)
+
+    return pass_on
+
+
+def _ask_to_settle(target: Cluster, request: Settle, diverged: ClustersDiverged) -> Settled:
+    """What every node there does; `diverged`, which says what to do on which cluster, when it has other work."""
+    try:
+        settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
+    except WorkDiverged:
+        raise diverged from None
+    for one in settled.failed:
+        raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=one.node)
+    return settled
 
 
 def _require_equal(target: Cluster, snapshot: str | None) -> None:

@@ -366,6 +366,8 @@ class Settle(DryRun, frozen=True):
     snapshot: str | None = None
     # A further node of the allocation: what is saved there first does not become the newest.
     beside: bool = False
+    # With `dry_run`, for a snapshot that is yet to come from another store: the parents that are known there.
+    parents: dict[str, str] = {}
 
 
 class MakeReady(Arguments, frozen=True):

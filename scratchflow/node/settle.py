@@ -19,7 +19,7 @@ from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
-from scratchflow.store.retention.newer import newer_elsewhere
+from scratchflow.store.retention.newer import newer_elsewhere, work_of
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
@@ -49,6 +49,8 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         refuse_links(context.workspace.scratch, context.workspace.roots)
         newer = newer_elsewhere(place, catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
+    if request.dry_run and request.snapshot:  # it may be yet to come
+        return Settled(action="restored", path=path, snapshot=request.snapshot)
     from scratchflow.node.restore.restore import restore
     from scratchflow.node.restore.source import RestoreOptions, tell_if_safety
 
@@ -97,14 +99,18 @@ def _is_enough(
     request: Settle,
     notify: Notifier,
 ) -> bool:
-    """Whether the present has all that is wanted; WorkDiverged when it has something else instead."""
+    """Whether the present has all that is wanted; WorkDiverged when it has something else instead.
+
+    A present that somebody went back to is the work that it holds: what continues that, continues the present.
+    """
     wanted = request.snapshot
     if wanted is None:
         return True
-    parents = parents_known(catalogue.snapshots, read_noted(place))
+    parents = {**request.parents, **parents_known(catalogue.snapshots, read_noted(place))}
     if wanted in line_of(base, parents):
         return True
-    if base not in line_of(wanted, parents) or _is_changed(context, notify):
+    is_continued = {base, work_of(catalogue, base)} & {*line_of(wanted, parents)}
+    if not is_continued or _is_changed(context, notify):
         raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False
 

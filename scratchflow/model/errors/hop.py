@@ -121,17 +121,24 @@ class ClustersDiverged(ScratchflowError):
     )
 
 
-class OtherWorkThere(ClustersDiverged):
+class WouldDiverge(ClustersDiverged):
+    """What a dry run says where the move would end with ClustersDiverged: nothing is in both stores yet."""
+
+    code = "hop.would_diverge"
+    message = f"{ClustersDiverged.message}; nothing was copied or restored"
+    hint = (
+        "both are kept. To go on with the work of `{source}`: `scratchflow -p {source} snapshots copy {other} --to {to}`, then,"
+        " where a node of `{to}` is held, `scratchflow -p {to} restore {other}`, then `scratchflow -p {source} hop --to {to}` again;"
+        " that of `{to}` stays there as a snapshot. To go on with the work of `{to}`:"
+        " `scratchflow -p {source} clear`, then `scratchflow -p {to} up`"
+    )
+
+
+class OtherWorkThere(WouldDiverge):
     """The store of the other cluster has newer work that this one does not know; nothing was copied over it."""
 
     code = "hop.other_work"
     message = (
         "work went on at both since they parted: at `{to}` up to snapshot {theirs}, and at `{source}` up to snapshot {other};"
         " nothing was copied or restored"
-    )
-    hint = (
-        "both are kept. To go on with the work of `{source}`: `scratchflow -p {source} snapshots copy {other} --to {to}`, then,"
-        " where a node of `{to}` is held, `scratchflow -p {to} restore {other}`, then `scratchflow -p {source} hop --to {to}` again;"
-        " that of `{to}` stays there as a snapshot. To go on with the work of `{to}`:"
-        " `scratchflow -p {source} clear`, then `scratchflow -p {to} up`"
     )

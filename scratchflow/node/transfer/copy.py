@@ -59,6 +59,7 @@ from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import parents_known, read_noted
 from scratchflow.store.retention.marks import read_marks
+from scratchflow.store.retention.newer import work_of
 from scratchflow.store.retention.readers import reading
 
 _PIECE_BYTES = 1 << 18
@@ -163,23 +164,11 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
     return SnapshotsLacking(
         snapshots=found,
         newest=here.catalogue.newest_id,
-        newest_work=_newest_work(here.catalogue),
+        newest_work=work_of(here.catalogue, here.catalogue.newest_id),
         store_id=read_store_id(place),
         room_bytes=room_bytes(place),
         directory=printable(place.directory),
     )
-
-
-def _newest_work(catalogue: Catalogue) -> str | None:
-    """The newest snapshot, or the one that it is when a restore made it the newest again."""
-    listed = {one.id: one for one in catalogue.snapshots}
-    newest = catalogue.newest_id
-    while newest in listed and listed[newest].purpose == "restored":
-        now, before = listed[newest], listed.get(listed[newest].parent or "")
-        if before is None or (now.files, now.bytes) != (before.files, before.bytes):
-            break
-        newest = before.id
-    return newest
 
 
 def _require_writable(place: StoreDirectory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.lineage import line_of, read_noted
@@ -21,3 +22,20 @@ def newer_elsewhere(place: StoreDirectory, catalogue: Catalogue, base: str) -> s
     if at == base or (base not in known and newest in [*line_of(base, read_noted(place))]):
         return None
     return newest
+
+
+def work_of(catalogue: Catalogue, snapshot: str | None) -> str | None:
+    """The snapshot itself, or the one whose work it holds, when a restore committed that again."""
+    listed = {one.id: one for one in catalogue.snapshots}
+    at = snapshot
+    while at in listed and listed[at].purpose == "restored":
+        now, before = listed[at], listed.get(listed[at].parent or "")
+        if before is None or _counts(now) != _counts(before):
+            break
+        at = before.id
+    return at
+
+
+def _counts(manifest: Manifest) -> tuple[int, int]:
+    """What differs when something else was there beside what was restored, and was committed with it."""
+    return manifest.files, manifest.bytes

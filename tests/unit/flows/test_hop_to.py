@@ -25,12 +25,13 @@ from scratchflow.model.errors.hop import (
     NameTakenThere,
     OtherWorkThere,
     WorkDiverged,
+    WouldDiverge,
 )
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Event, Log, Warned
-from scratchflow.model.requests import ArchiveOf, Hold, WholeSnapshot
+from scratchflow.model.requests import ArchiveOf, Hold, Settle, WholeSnapshot
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
@@ -61,6 +62,8 @@ class World:
         self.events: list[Event] = []
         self.saves = [A]
         self.jobs: list[AllocationShown] = [_job(7)]
+        self.jobs_there: list[AllocationShown] = []
+        self.asked: list[Settle] = []
         self.rows = [A]
         self.unsaved = 0
         self.blocked: list[str] = []
@@ -73,6 +76,7 @@ class World:
         self.newest_there: str | None = None
         self.newest_work_there: str | None = None
         self.parents: dict[str, str] = {}
+        self.parent: str | None = None
         self.answers: dict[str, Any] = {}
         self.seen_there = ("unchanged", A)
         self.settled: Literal["restored", "nothing"] = "restored"
@@ -91,7 +95,9 @@ class World:
         cluster = SimpleNamespace(
             settings=settings,
             caller=caller,
-            on_login=lambda *_: JobsShown(jobs=self.jobs),
+            on_login=lambda *_: JobsShown(
+                jobs=self.jobs if settings.name == "a" else self.jobs_there
+            ),
             at_workspace=self._at(settings.name),
         )
         return nullcontext(cluster)
@@ -107,13 +113,15 @@ class World:
             self.steps.append(
                 f"{do} {getattr(request, 'snapshot', '')} on {profile}".replace("  ", " ")
             )
+            if do == "settle":
+                self.asked.append(request)
             if do == "settle" and self.went_on_from:
                 raise WorkDiverged(node="far-1", snapshot=self.went_on_from, other=request.snapshot)
             if do == "settle":
                 base = self.base_there or request.snapshot
                 return Settled(action=self.settled, path="/w", snapshot=base)
             kind, snapshot = self.seen_there
-            return _taken(kind, snapshot)
+            return _taken(kind, snapshot, self.parent)
 
         return at
 
@@ -185,11 +193,11 @@ def _row(snapshot: str, parent: str | None) -> SnapshotRow:
     )
 
 
-def _taken(kind: Any, snapshot: str) -> BackupTaken:
+def _taken(kind: Any, snapshot: str, parent: str | None) -> BackupTaken:
     return BackupTaken(
         kind=kind,
         snapshot=snapshot,
-        parent=None,
+        parent=parent,
         files=0,
         bytes=0,
         changed_files=0,
@@ -406,6 +414,57 @@ def test_a_dry_run_names_the_steps_and_only_looks(world: World) -> None:
     world.jobs = []
     with pytest.raises(SnapshotMissing):
         world.hop(dry_run=True)
+
+
+def test_a_dry_run_asks_a_node_that_is_held_there_what_the_run_would_ask(world: World) -> None:
+    world.jobs_there, world.parents = [_job(9)], {B: A}
+    world.rows, world.seen_there = [A, B], ("unchanged", B)
+    world.hop(dry_run=True)
+    assert world.asked == [Settle(dry_run=True, snapshot=B, parents={B: A})]
+    world.jobs = []  # the newest snapshot is what would be copied
+    world.hop(dry_run=True)
+    assert world.asked[1:] == world.asked[:1]
+
+
+def test_without_slurm_there_a_dry_run_asks_the_machine(world: World) -> None:
+    world.hop(dry_run=True)
+    assert world.asked == []
+    config = Path(world.who.asked.config or "")
+    config.write_text(config.read_text() + 'scheduler = "none"\n')
+    world.hop(dry_run=True)
+    assert [one.snapshot for one in world.asked] == [A]
+
+
+def test_a_dry_run_asks_there_for_what_is_not_saved_here_yet(world: World) -> None:
+    world.jobs_there, world.parents = [_job(9)], {B: A}
+    world.rows, world.seen_there, world.parent = [A, B], ("incremental", ""), B
+    world.hop(dry_run=True)
+    (asked,) = world.asked
+    assert asked.dry_run
+    assert asked.snapshot not in {A, B}
+    assert asked.parents == {B: A, asked.snapshot: B}
+
+
+def test_a_dry_run_refuses_what_the_run_would_find_on_the_node_there(world: World) -> None:
+    world.jobs_there, world.went_on_from = [_job(9)], B
+    with pytest.raises(WouldDiverge) as caught:
+        world.hop(dry_run=True)
+    assert caught.value.exit_code == ClustersDiverged.exit_code
+    assert f"at `b`, and at `a` up to snapshot {A}; nothing was copied" in str(caught.value)
+    assert f"`scratchflow -p a snapshots copy {A} --to b`" in caught.value.shown_hint
+
+
+def test_what_the_next_step_brings_is_no_reason_for_a_warning(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(caller: Caller, emit: Any, request: Hold, **more: Any) -> Any:
+        emit(Warned(code="workspace.behind", message="not the newest"))
+        emit(Warned(code="nodes.fork", message="something else"))
+        return world._up(caller, emit, request, **more)
+
+    monkeypatch.setattr(module, "up", warn)
+    world.hop()
+    assert [one.code for one in world.events if isinstance(one, Warned)] == ["nodes.fork"]
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

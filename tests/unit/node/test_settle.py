@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from scratchflow.flows import up
+from scratchflow.model.errors.hop import WorkDiverged
 from scratchflow.model.errors.workspace import WorkspaceBehind, WorkspaceIsLink
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import SaveNode, Settle
@@ -184,6 +185,61 @@ def test_a_copy_that_up_found_to_be_the_newest_is_this_jobs_work(
     newest = other.backup().snapshot
     left = settled(context)
     assert (left.action, left.newer) == ("nothing", newest)
+
+
+@pytest.fixture
+def gone_back(desk: Desk, elsewhere: Desk) -> Desk:
+    """A job that went back to what was copied here from elsewhere, which made that the newest again."""
+    here = in_job(desk, 3)
+    here.write("work/mine", "of this job")
+    here.backup()
+    again = here.restore(elsewhere.ids[1])
+    assert again.committed_as == here.ids[-1]
+    return here
+
+
+def test_what_continues_the_snapshot_that_somebody_went_back_to_is_brought(
+    gone_back: Desk, elsewhere: Desk
+) -> None:
+    elsewhere.write("work/chapter3", "went on from it")
+    wanted = str(elsewhere.backup().snapshot)
+    asked = Settle(snapshot=wanted)
+    done = settle(gone_back.context, gone_back.notify, asked)
+    assert (done.action, done.snapshot) == ("restored", wanted)
+    assert gone_back.content() == elsewhere.content()
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_what_was_changed_since_somebody_went_back_to_it_is_not_replaced(
+    gone_back: Desk, elsewhere: Desk, *, saved: bool
+) -> None:
+    elsewhere.write("work/chapter3", "went on from it")
+    wanted = str(elsewhere.backup().snapshot)
+    gone_back.write("work/mine", "since then")
+    if saved:
+        gone_back.backup()
+    before = gone_back.content()
+    with pytest.raises(WorkDiverged):
+        settle(gone_back.context, gone_back.notify, Settle(snapshot=wanted))
+    assert gone_back.content() == before
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_look_tells_of_a_snapshot_that_is_yet_to_come_what_would_be_done(
+    gone_back: Desk, elsewhere: Desk, *, changed: bool
+) -> None:
+    before = gone_back.ids
+    asked = Settle(dry_run=True, snapshot="to come", parents={"to come": elsewhere.ids[1]})
+    if changed:
+        gone_back.write("work/mine", "since then")
+        with pytest.raises(WorkDiverged):
+            settle(gone_back.context, gone_back.notify, asked)
+    else:
+        assert settle(gone_back.context, gone_back.notify, asked).action == "restored"
+    other = Settle(dry_run=True, snapshot="to come", parents={"to come": before[0]})
+    with pytest.raises(WorkDiverged):
+        settle(gone_back.context, gone_back.notify, other)
+    assert gone_back.ids == before
 
 
 def test_status_says_that_the_copy_on_the_node_does_not_continue_the_newest(
