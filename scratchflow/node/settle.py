@@ -19,7 +19,7 @@ from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
-from scratchflow.store.retention.newer import newer_elsewhere, work_of
+from scratchflow.store.retention.newer import is_unused, newer_elsewhere, work_of
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
@@ -102,6 +102,7 @@ def _is_enough(
     """Whether the present has all that is wanted; WorkDiverged when it has something else instead.
 
     A present that somebody went back to is the work that it holds: what continues that, continues the present.
+    One that was made empty and never used is no work.
     """
     wanted = request.snapshot
     if wanted is None:
@@ -110,7 +111,8 @@ def _is_enough(
     if wanted in line_of(base, parents):
         return True
     is_continued = {base, work_of(catalogue, base)} & {*line_of(wanted, parents)}
-    if not is_continued or _is_changed(context, notify):
+    may_be_replaced = is_continued or is_unused(catalogue, parents, base)
+    if not may_be_replaced or _is_changed(context, notify):
         raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False
 

@@ -68,7 +68,8 @@ class SnapshotLacking(msgspec.Struct, frozen=True):
 class SnapshotsLacking(Result, frozen=True):
     """`snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all.
 
-    `newest_work` is the one whose work that holds: another one where somebody went back to that.
+    `newest_work` is the one whose work that holds: another one where somebody went back to that, and none where that is
+    the empty workspace that `up` made, never used.
     """
 
     snapshots: list[SnapshotLacking]

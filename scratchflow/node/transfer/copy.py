@@ -59,7 +59,7 @@ from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import parents_known, read_noted
 from scratchflow.store.retention.marks import read_marks
-from scratchflow.store.retention.newer import work_of
+from scratchflow.store.retention.newer import is_unused, work_of
 from scratchflow.store.retention.readers import reading
 
 _PIECE_BYTES = 1 << 18
@@ -164,11 +164,18 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
     return SnapshotsLacking(
         snapshots=found,
         newest=here.catalogue.newest_id,
-        newest_work=work_of(here.catalogue, here.catalogue.newest_id),
+        newest_work=_newest_work(place, here.catalogue),
         store_id=read_store_id(place),
         room_bytes=room_bytes(place),
         directory=printable(place.directory),
     )
+
+
+def _newest_work(place: StoreDirectory, catalogue: Catalogue) -> str | None:
+    """The snapshot whose work the newest one holds; None when that is no work, but a workspace that was made empty."""
+    parents = parents_known(catalogue.snapshots, read_noted(place))
+    is_no_work = is_unused(catalogue, parents, catalogue.newest_id)
+    return None if is_no_work else work_of(catalogue, catalogue.newest_id)
 
 
 def _require_writable(place: StoreDirectory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.retention.lineage import line_of, read_noted
+from scratchflow.store.retention.lineage import Lineage, line_of, read_noted
 
 
 def newer_elsewhere(place: StoreDirectory, catalogue: Catalogue, base: str) -> str | None:
@@ -34,6 +34,14 @@ def work_of(catalogue: Catalogue, snapshot: str | None) -> str | None:
             break
         at = before.id
     return at
+
+
+def is_unused(catalogue: Catalogue, parents: Lineage, snapshot: str | None) -> bool:
+    """Whether it is the empty first snapshot that `up` takes of a new workspace, and nothing was saved after it."""
+    first = next((one for one in catalogue.snapshots if one.id == snapshot), None)
+    if first is None or first.purpose != "created" or first.parent is not None:
+        return False
+    return not (first.files or first.links or first.unsaved) and first.id not in parents.values()
 
 
 def _counts(manifest: Manifest) -> tuple[int, int]:

@@ -368,6 +368,14 @@ def test_work_there_that_is_known_here_or_newer_is_no_hindrance(
     assert world.steps[-1] == "clear"
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_empty_workspace_there_is_no_other_work(world: World, *, dry_run: bool) -> None:
+    world.saves = world.rows = [C]
+    world.newest_there, world.newest_work_there = B, None
+    world.hop(dry_run=dry_run)
+    assert world.steps[-1] == ("look at up b" if dry_run else "clear")
+
+
 def test_what_somebody_went_back_to_there_is_no_other_work(world: World) -> None:
     world.saves = world.rows = [C]
     world.newest_there, world.newest_work_there, world.parents = B, A, {C: A}

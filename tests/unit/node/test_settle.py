@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,9 +20,9 @@ from scratchflow.model.results.restore import Settled
 from scratchflow.node.create import create
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
-from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.catalogue import begun_at, read_catalogue
 from scratchflow.workspace.notes import Restoring, begin_restoring
-from tests.unit.conftest import Desk
+from tests.unit.conftest import Desk, make_desk
 from tests.unit.login.status.test_status import Login
 
 
@@ -240,6 +243,81 @@ def test_a_look_tells_of_a_snapshot_that_is_yet_to_come_what_would_be_done(
     with pytest.raises(WorkDiverged):
         settle(gone_back.context, gone_back.notify, other)
     assert gone_back.ids == before
+
+
+@pytest.fixture
+def made_empty(tmp_path: Path) -> Desk:
+    """A job of another cluster, where `up` has just made the first workspace."""
+    (tmp_path / "there").mkdir()
+    there = in_job(make_desk(tmp_path / "there"), 9)
+    assert settled(there).action == "created"
+    return there
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_an_empty_workspace_that_was_never_used_is_filled(
+    desk: Desk, made_empty: Desk, *, later: bool
+) -> None:
+    (empty,) = made_empty.ids
+    wanted = _copied(desk, made_empty, later=later)
+    assert settle(
+        made_empty.context, made_empty.notify, Settle(dry_run=True, snapshot="to come")
+    ) == Settled(action="restored", path=str(made_empty.work), snapshot="to come")
+    done = settle(made_empty.context, made_empty.notify, Settle(snapshot=wanted))
+    assert done.action == "restored"
+    assert made_empty.content() == desk.content()
+    assert empty in made_empty.ids
+    # A second try, with what was saved since, goes on from it.
+    desk.write("work/more", "since")
+    more = _copied(desk, made_empty, later=True)
+    settle(made_empty.context, made_empty.notify, Settle(snapshot=more))
+    assert made_empty.content() == desk.content()
+
+
+@pytest.mark.parametrize("what", ["a file", "a link", "a directory", "saved", "saved and gone"])
+def test_one_that_was_used_is_not(desk: Desk, made_empty: Desk, what: str) -> None:
+    if what == "a link":
+        (made_empty.work / "link").symlink_to("nowhere")
+    elif what == "a directory":
+        (made_empty.work / "directory").mkdir()
+    else:
+        made_empty.write("work/mine", "work")
+    if what.startswith("saved"):
+        made_empty.backup()
+    if what == "saved and gone":
+        made_empty.restore(made_empty.ids[0])
+    before = sorted(made_empty.work.iterdir())
+    wanted = _copied(desk, made_empty, later=True)
+    with pytest.raises(WorkDiverged):
+        settle(made_empty.context, made_empty.notify, Settle(snapshot=wanted))
+    assert sorted(made_empty.work.iterdir()) == before
+
+
+def test_nor_is_an_empty_copy_where_another_node_went_on_from_it(
+    desk: Desk, made_empty: Desk
+) -> None:
+    (empty,) = made_empty.ids
+    scratch = made_empty.scratch.with_name("scratch-2")
+    workspace = msgspec.structs.replace(made_empty.context.workspace, scratch=scratch)
+    other = Desk(
+        msgspec.structs.replace(made_empty.context, workspace=workspace, node="node-2", job_id=2)
+    )
+    other.restore(empty)
+    other.write("work/mine", "work")
+    other.backup()
+    wanted = _copied(desk, made_empty, later=True)
+    with pytest.raises(WorkDiverged):
+        settle(made_empty.context, made_empty.notify, Settle(snapshot=wanted))
+
+
+def _copied(source: Desk, target: Desk, *, later: bool) -> str:
+    """A snapshot, copied into the other store; taken before or after all that is there."""
+    moment = begun_at(target.ids[-1]) + timedelta(hours=1 if later else -1)
+    context = msgspec.structs.replace(source.context, now=lambda: moment)
+    snapshot = str(Desk(context).backup().snapshot)
+    for file in (source.place.archive(snapshot), source.place.manifest(snapshot)):
+        shutil.copy(file, target.place.directory)
+    return snapshot
 
 
 def test_status_says_that_the_copy_on_the_node_does_not_continue_the_newest(

@@ -1641,7 +1641,8 @@ export interface SnapshotsFetched {
 
 /**
  * `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all.
- * `newest_work` is the one whose work that holds: another one where somebody went back to that.
+ * `newest_work` is the one whose work that holds: another one where somebody went back to that, and none where that is
+ * the empty workspace that `up` made, never used.
  */
 export interface SnapshotsLacking {
   snapshots: Array<SnapshotLacking>;

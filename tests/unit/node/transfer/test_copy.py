@@ -19,10 +19,12 @@ from scratchflow.model.requests import (
     GiveArchive,
     Lacking,
     Offer,
+    Settle,
     TakeArchive,
     WholeSnapshot,
 )
 from scratchflow.node.progress import Notifier
+from scratchflow.node.settle import settle
 from scratchflow.node.transfer import copy as module
 from scratchflow.node.transfer.copy import adopt, give, lacking, offer, take
 from scratchflow.store.retention.readers import held_archives
@@ -195,3 +197,15 @@ def test_what_a_restore_made_the_newest_again_is_the_work_that_it_brought(desk: 
     desk.write("work/other", "x")
     third = str(desk.backup().snapshot)
     assert lacking(desk.context, desk.notify, Lacking(snapshots=[])).newest_work == third
+
+
+def test_an_empty_workspace_that_was_never_used_is_no_work(desk: Desk) -> None:
+    there = other(desk)
+    settle(there.context, there.notify, Settle())
+    found = lacking(there.context, there.notify, Lacking(snapshots=[]))
+    assert (found.newest, found.newest_work) == (there.ids[0], None)
+    there.write("work/mine", "x")
+    there.backup()
+    emptied = there.restore(there.ids[0]).committed_as
+    found = lacking(there.context, there.notify, Lacking(snapshots=[]))
+    assert (found.newest, found.newest_work) == (emptied, there.ids[0])
