@@ -12,7 +12,7 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import DiffWorkspace
@@ -22,9 +22,10 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import LISTS_PATHS, path_in_place_of_snapshot
 from scratchflow.node.snapshot.plan import find_parent, scan_workspace
-from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import find_place
+from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.directory import MANIFEST_SUFFIX, find_place
 from scratchflow.store.names import find_snapshot
+from scratchflow.workspace.notes import read_base
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -35,6 +36,8 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
         raise WorkspaceMissing(path=context.workspace.path)
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
+    if asked.older is None:
+        _require_readable(context, notify, catalogue)
     parent = find_parent(context, place, catalogue, notify)
     if parent is None:
         next_step = "there is no snapshot yet; `scratchflow backup` takes one"
@@ -59,6 +62,22 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
         paths=[PathChange(action=changes[path], **path_fields(path)) for path in sorted(changes)],
         roots=list(dict.fromkeys([*context.workspace.roots, *older.also])),
     )
+
+
+def _require_readable(context: NodeContext, notify: Notifier, catalogue: Catalogue) -> None:
+    """Raises when the workspace's last snapshot cannot be read: what differs from one before it may be saved all the same."""
+    base = read_base(context.workspace, context.store)
+    if any(one.id == base for one in catalogue.snapshots):
+        return
+    newest = catalogue.newer_unreadable
+    if base in catalogue.unreadable and not (newest and newest.snapshot == base):
+        find_snapshot(catalogue, base, asker(context, notify, ()))
+    if newest is None:
+        return
+    next_step = newest.way_out(f"repair `{newest.snapshot}{MANIFEST_SUFFIX}` in the store")
+    if older := catalogue.newest_readable:
+        next_step += f", or compare with the newest snapshot that can be read: `scratchflow snapshots diff {older.id}`"
+    raise LatestUnreadable(snapshot=newest.snapshot, reason=newest.reason, next_step=next_step)
 
 
 class _Same:

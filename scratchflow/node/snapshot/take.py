@@ -37,7 +37,7 @@ from scratchflow.node.snapshot.shrink import (
 )
 from scratchflow.store.catalogue import Catalogue, fresh_id, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import known_damage
-from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.directory import MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 
@@ -150,15 +150,21 @@ def _warn_if_newest_is_left_out(
     place: StoreDirectory, catalogue: Catalogue, base: str | None, notify: Notifier
 ) -> None:
     """Tells that what was saved does not continue the newest snapshot, as when its node had an older copy."""
-    newest = catalogue.newest_readable
-    if newest is None or base is None or newest.id == base:
+    newest = catalogue.newest_id
+    if newest is None or base is None or newest == base:
         return
-    if newest.id in line_of(base, parents_known(catalogue.snapshots, read_noted(place))):
+    if newest in line_of(base, parents_known(catalogue.snapshots, read_noted(place))):
         return  # the workspace's own snapshot was removed, and came from this one
     message = (
-        f"the workspace continues snapshot {base}, not {newest.id}, which was the newest and is a fork now;"
-        f" `scratchflow snapshots diff {newest.id}` shows the difference, `scratchflow restore {newest.id}` brings it back"
+        f"the workspace continues snapshot {base}, not {newest}, which was the newest and is a fork now;"
+        f" `scratchflow snapshots diff {newest}` shows the difference, `scratchflow restore {newest}` brings it back"
     )
+    if unreadable := catalogue.newer_unreadable:
+        way_out = unreadable.way_out(f"repair `{newest}{MANIFEST_SUFFIX}` in the store")
+        message = (
+            f"the workspace continues snapshot {base}, not {newest}, which was the newest and cannot be read:"
+            f" {unreadable.reason}; {way_out}, then `scratchflow restore {newest}` brings it back"
+        )
     notify.warn("workspace.behind", b"", message)
 
 

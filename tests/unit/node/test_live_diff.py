@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Diff, DiffWorkspace
 from scratchflow.model.results.snapshots import SnapshotsDiffed
+from scratchflow.model.snapshot import seal_manifest
 from scratchflow.node.history import diff_snapshots
 from scratchflow.node.live_diff import diff_workspace
+from scratchflow.workspace.notes import forget_base, write_base
 from tests.unit.conftest import Desk
 
 
@@ -100,6 +102,48 @@ def _change(desk: Desk, chance: random.Random) -> None:
             desk.write(f"work/{name}", chance.choice(["one", "two", "three"]))
         elif what == "link" and path.parent.is_dir():
             path.symlink_to(chance.choice(["x", "y"]))
+
+
+@pytest.mark.parametrize("knows_base", [True, False])
+def test_a_last_snapshot_that_cannot_be_read_is_not_passed_over(
+    desk: Desk, *, knows_base: bool
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/x", "saved")
+    second = str(desk.backup().snapshot)
+    desk.place.manifest(second).write_bytes(seal_manifest(b'{"schema": 99}'))
+    if not knows_base:
+        forget_base(desk.context.workspace)
+    with pytest.raises(LatestUnreadable, match=second) as caught:
+        differs(desk)
+    assert "nothing is damaged: update scratchflow" in caught.value.shown_hint
+    assert f"`scratchflow snapshots diff {first}`" in caught.value.shown_hint
+    assert differs(desk, first) == {"work/x": "added"}
+    desk.place.manifest(first).unlink()
+    with pytest.raises(LatestUnreadable, match=second):
+        differs(desk)
+
+
+def test_nor_is_one_that_is_not_the_newest(desk: Desk) -> None:
+    base = str(desk.backup().snapshot)
+    desk.write("work/x", "saved")
+    newest = str(desk.backup().snapshot)
+    write_base(desk.context.workspace, desk.context.store, base)
+    desk.place.manifest(base).write_bytes(seal_manifest(b'{"schema": 99}'))
+    with pytest.raises(SnapshotMissing, match=base) as caught:
+        differs(desk)
+    assert "made by a newer scratchflow" in caught.value.shown_hint
+    assert differs(desk, newest) == {}
+
+
+def test_a_workspace_from_an_older_one_is_compared_with_that(desk: Desk) -> None:
+    base = str(desk.backup().snapshot)
+    desk.write("work/x", "saved elsewhere")
+    newest = str(desk.backup().snapshot)
+    write_base(desk.context.workspace, desk.context.store, base)
+    desk.place.manifest(newest).write_bytes(seal_manifest(b'{"schema": 99}'))
+    found = diff_workspace(desk.context, desk.notify, DiffWorkspace())
+    assert (found.older, _paths(found)) == (base, {"work/x": "added"})
 
 
 def test_without_a_snapshot_or_a_workspace_it_says_what_to_do(desk: Desk, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace, TargetFull
 from scratchflow.model.events import Warned
+from scratchflow.model.snapshot import seal_manifest
 from scratchflow.node.history import list_snapshots
 from scratchflow.node.snapshot import plan, take
 from scratchflow.node.snapshot.options import SnapshotOptions
@@ -19,7 +20,7 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
 from scratchflow.workspace.lock import alone_with
-from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring
+from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, write_base
 from tests.unit.conftest import Desk
 
 NEWER = "a day of work, longer than before"
@@ -67,6 +68,31 @@ def test_a_backup_that_does_not_continue_the_newest_snapshot_says_so(desk: Desk)
     desk.write("work/notes", "and more")
     desk.backup()
     assert desk.warnings == ["workspace.behind"]
+
+
+@pytest.mark.parametrize("is_base", [True, False])
+def test_what_a_newest_snapshot_that_cannot_be_read_came_from_is_no_fork(
+    desk: Desk, *, is_base: bool
+) -> None:
+    older = str(desk.backup().snapshot)
+    desk.write("work/README", NEWER)
+    newest = str(desk.backup().snapshot)
+    desk.place.manifest(newest).write_bytes(seal_manifest(b'{"schema": 99}'))
+    if not is_base:
+        write_base(desk.context.workspace, desk.context.store, older)
+    desk.write("work/notes", "more")
+    taken = desk.backup()
+    assert taken.parent == (newest if is_base else older)
+    said = [event.message for event in desk.events if isinstance(event, Warned)]
+    assert desk.warnings == ([] if is_base else ["workspace.behind"])
+    assert not any("fork" in one for one in said)
+    if not is_base:
+        assert f"continues snapshot {older}, not {newest}" in said[0]
+        assert "newer scratchflow" in said[0]
+        assert (
+            f"update scratchflow on the machine where you type it, then `scratchflow restore {newest}`"
+            in said[0]
+        )
 
 
 def test_a_line_goes_on_from_what_is_left_when_its_newest_snapshot_was_removed(desk: Desk) -> None:
