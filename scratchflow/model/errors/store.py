@@ -26,7 +26,7 @@ class EmptyStoreFull(NoSpace):
     code = "disk.no_space_for_first"
     hint = (
         "the store has no snapshot that could be removed; delete or move away what you do not need on that file"
-        " system (`df -h` and `quota -s` show how full it is), then run it again; or `scratchflow config set store PATH`"
+        " system (`df -h`, `df -i` and `quota -s` show how full it is), then run it again; or `scratchflow config set store PATH`"
         " takes a directory on another file system"
     )
 
@@ -37,7 +37,7 @@ class TargetFull(NoSpace):
     code = "disk.target_full"
     hint = (
         "the store is intact, and pruning it does not help here; delete or move away what you do not"
-        " need on that file system (`df -h` and `quota -s` show how full it is), then run it again"
+        " need on that file system (`df -h`, `df -i` and `quota -s` show how full it is), then run it again"
     )
 
 
