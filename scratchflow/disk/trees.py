@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -65,7 +64,7 @@ def _remove_directory(name: str, directory: int, path: str, top: int, depth: int
         follow = os.chmod not in os.supports_follow_symlinks
         os.chmod(name, stat.S_IMODE(mode) | stat.S_IRWXU, dir_fd=directory, follow_symlinks=follow)
     if depth >= _MAX_DEPTH:
-        os.rename(name, f".removed-{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
+        os.rename(name, f".removed-{os.urandom(8).hex()}", src_dir_fd=directory, dst_dir_fd=top)
         return
     inside = os.open(name, _OPEN_DIRECTORY, dir_fd=directory)
     try:

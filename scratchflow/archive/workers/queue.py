@@ -26,7 +26,11 @@ class Shares:
         if count > MAX_SHARES:
             raise ValueError("more shares than a pipe holds")
         self.count = count
-        self._somebody_waits = mmap.mmap(-1, 1)  # a byte that all processes see
+        self._somebody_waits: mmap.mmap | bytearray
+        try:
+            self._somebody_waits = mmap.mmap(-1, 1)  # a byte that all processes see
+        except OSError:  # no memory may be shared: then each knows only of itself
+            self._somebody_waits = bytearray(1)
         self.descriptor, self._writing = os.pipe()
         self._begin()
 
