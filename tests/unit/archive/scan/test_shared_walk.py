@@ -9,7 +9,7 @@ import pytest
 from scratchflow.archive.scan import shared_walk
 from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import Scan
-from scratchflow.archive.workers.queue import MAX_SHARES
+from scratchflow.archive.workers.queue import MAX_SHARES, Shares
 from tests.unit.archive.conftest import Bench
 from tests.unit.archive.scan.conftest import bushy, content, scan
 
@@ -30,8 +30,10 @@ def test_more_directories_beside_each_other_than_can_be_shared_out_one_by_one(be
 def test_what_is_shared_out_anew_is_found_once_and_in_order(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> None:
+    """As if somebody had nothing to do at any moment: everybody stops as early as possible."""
     monkeypatch.setattr(shared_walk, "_LEAST_FOUND", least)
     monkeypatch.setattr(shared_walk, "_ENOUGH", 4)
+    monkeypatch.setattr(Shares, "somebody_waits", True)
     bushy(bench)
     deepest = bench.work / "deep"
     for number in range(60):
