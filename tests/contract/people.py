@@ -29,14 +29,19 @@ class Person:
         self.work.mkdir(parents=True)
 
     def run(self, *arguments: str, at: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*self._clock(at), *PROGRAM, *arguments],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        while True:
+            done = subprocess.run(
+                [*self._clock(at), *PROGRAM, *arguments],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            # What a killed process of the same number left is in the way: faketime gives up
+            # before it starts the program. The next process has another number.
+            if not done.stderr.startswith("faketime: "):
+                return done
 
     def says(self, *arguments: str, at: str = "") -> str:
         done = self.run(*arguments, at=at)
@@ -51,6 +56,7 @@ class Person:
 
     def lines(self, *arguments: str, at: str = "") -> list[dict[str, Any]]:
         done = self.run(*arguments, "--json", at=at)
+        assert done.stdout, (done.returncode, done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def saves(self, content: str, *arguments: str, at: str = "") -> str:

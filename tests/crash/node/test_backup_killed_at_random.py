@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ from scratchflow.store.lock.chain import RELEASED_PREFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("SCRATCHFLOW_KILLS", "10"))
+
+
+def at_once() -> bool:
+    return True
 
 
 class Program:
@@ -52,9 +57,11 @@ class Program:
         assert process.returncode == 0, output
         return output
 
-    def killed(self, after_s: float, *arguments: str) -> bool:
-        """Whether the kill came before the end."""
+    def killed(self, after_s: float, *arguments: str, once: Callable[[], bool] = at_once) -> bool:
+        """Whether the kill came before the end; the time counts from when `once` is true."""
         process = self.start(*arguments)
+        while not once() and process.poll() is None:
+            time.sleep(0.001)
         time.sleep(after_s)  # the one thing here that is about time: when the power goes
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -255,14 +262,22 @@ def test_killed_restores_to_another_place_leave_nothing_there(
     out = tmp_path / "out"
     whole_s = duration_s(program, "restore", "--to", str(out / "whole"))
     randomness = random.Random(6)  # noqa: S311 - data, not secrets
-    left = 0
+    left = set(out.glob(".*"))
+    assert not left
     for number in range(KILLS // 2):
         target = out / f"killed-{number}"
-        program.killed(randomness.uniform(0.2, 1) * whole_s, "restore", "--to", str(target))
+
+        def has_begun(left: set[Path] = left) -> bool:
+            return bool(set(out.glob(".*")) - left)
+
+        # By and by later: the first at once when something lies there, so that one hits for sure.
+        after_s = randomness.uniform(0, number / KILLS) * whole_s
+        program.killed(after_s, "restore", "--to", str(target), once=has_begun)
         assert not target.exists() or state_of(target / "work") == state_of(program.work)
-        left += bool(list(out.glob(".*")))
+        left = set(out.glob(".*"))
         shutil.rmtree(target, ignore_errors=True)
-    assert left, "no kill hit: the test tests nothing"
+        if number == 0:
+            assert left, "no kill hit: the test tests nothing"
     for directory in out.glob(".*"):
         # Killed before its note was written, a run leaves a directory that goes after an hour.
         os.utime(directory, (time.time() - 7200,) * 2)
