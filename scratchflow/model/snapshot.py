@@ -9,6 +9,8 @@ import msgspec
 from scratchflow.model.decoding import decoded
 
 MANIFEST_SCHEMA = 2
+# The latest format of archives that this version reads. It stands here because loading what reads archives takes time.
+NEWEST_FORMAT = 5
 
 SnapshotKind = Literal["full", "incremental"]
 # Who wanted it: a person (`asked`), the auto-backup (`auto`), the end of an allocation (`final`), or

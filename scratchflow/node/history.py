@@ -46,7 +46,12 @@ from scratchflow.node.restore.holders import (
 )
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
-from scratchflow.store.checks.verified import Verification, known_problems, record_verified
+from scratchflow.store.checks.verified import (
+    Verification,
+    doubted,
+    known_problems,
+    record_verified,
+)
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -59,6 +64,7 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
     """Every snapshot, oldest first; what cannot be read is a warning. No archive is read."""
     catalogue = warned_catalogue(context, notify)
     problems = _problems(context, catalogue)
+    doubts = doubted(find_place(context.store, context.workspace.name), catalogue.snapshots)
     forks = forks_of(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
@@ -66,6 +72,7 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
             msgspec.structs.replace(
                 _row(one, problems.get(one.id), fork=one.id in forks),
                 stays=stays.get(one.id, []),
+                verified=one.verified and one.id not in doubts,
             )
             for one in catalogue.snapshots
         ],
@@ -123,6 +130,8 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
         index = open_index(place.archive(manifest.id))
         entries = _entries_at(context, index, asked.path, manifest)
     damaged = _problems(context, catalogue).get(manifest.id)
+    if manifest.id in doubted(place, catalogue.snapshots):
+        manifest = msgspec.structs.replace(manifest, verified=False)
     return SnapshotShown(manifest=manifest, damaged=damaged, entries=entries)
 
 

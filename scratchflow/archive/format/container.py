@@ -12,6 +12,7 @@ from lz4 import block as lz4_block
 
 from scratchflow.archive.format.whole_digest import SHA256, XXH3, pack_digest, unpack_digest
 from scratchflow.archive.malformed import Malformed
+from scratchflow.model.snapshot import NEWEST_FORMAT
 
 DATA_MAGIC = b"\x04\x22\x4d\x18"
 SKIPPABLE_MAGICS = range(0x184D2A50, 0x184D2A60)
@@ -21,7 +22,7 @@ FOOTER_WORD = b"SCRFLOW1"
 # An archive that scratchflow writes. Earlier ones were 1, or 2 where the bytes of a file lie in several places.
 FORMAT_VERSION = 4
 # Only what other snapshots need is left of it, and a list of its frames instead of an index. Earlier ones were 3.
-REMNANT_VERSION = 5
+REMNANT_VERSION = NEWEST_FORMAT
 _REMNANT_VERSIONS = {3, REMNANT_VERSION}
 # They are compared with a SHA-256.
 _EARLIER_VERSIONS = {1, 2, 3}

@@ -40,20 +40,26 @@ def _damaged(
 ) -> Iterator[Problem]:
     for one in catalogue.snapshots:
         found = verified.get(one.id)
-        if found and found.problem:
+        if found and found.is_doubtful:
+            yield Problem(
+                name="snapshots.doubtful",
+                detail=f"an earlier scratchflow found snapshot {one.id} damaged ({_said(one.id, found.problem)});"
+                " it cannot read every archive that this one reads, so the snapshot may be whole",
+                fix=f"`scratchflow snapshots verify {one.id}` says whether it is",
+            )
+        elif found and found.problem:
             yield Problem(
                 name="snapshots.damaged",
-                detail=_of_damage(one.id, found.problem),
+                detail=f"snapshot {one.id} is damaged: {_said(one.id, found.problem)}",
                 fix=f"{first}with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
                 f" `scratchflow snapshots prune {one.id}` removes the damaged one. Another profile's store that has it"
                 " whole mends it by `snapshots copy`",
             )
 
 
-def _of_damage(snapshot: str, problem: str) -> str:
+def _said(snapshot: str, problem: str) -> str:
     """What was found, without saying twice that it is damaged."""
-    said = f"snapshot {snapshot} is damaged: "
-    return said + problem.removeprefix(f"snapshot `{snapshot}` is damaged: ")
+    return problem.removeprefix(f"snapshot `{snapshot}` is damaged: ")
 
 
 def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem]:

@@ -113,7 +113,8 @@ class Scrub:
         except ScratchflowError:
             return
         forget_verified(self._place, known.keys() - present)
-        self.damaged = [one for one in sorted(present & known.keys()) if known[one].problem]
+        damaged = (one for one in known.values() if one.problem and not one.is_doubtful)
+        self.damaged = sorted(one.snapshot for one in damaged if one.snapshot in present)
         found = known.get(self._snapshot)
         if found is None:
             self._say(f"the check of snapshot {self._snapshot} did not finish")

@@ -106,7 +106,12 @@ def _is_on_damaged(place: StoreDirectory, parent: Parent, notify: Notifier) -> b
     """Whether the parent needs an archive that is known to be damaged: it does not hold its files."""
     damaged = known_damage(place, needed_archives(parent.manifest))
     if damaged is not None:
-        message = f"snapshot {damaged} is damaged; everything is stored anew"
+        message = f"snapshot {damaged.snapshot} is damaged; everything is stored anew"
+        if damaged.is_doubtful:
+            message = (
+                f"everything is stored anew: an earlier scratchflow found snapshot {damaged.snapshot} damaged;"
+                f" `scratchflow snapshots verify {damaged.snapshot}` says whether it is"
+            )
         notify.warn("snapshots.damaged", b"", message)
     return damaged is not None
 

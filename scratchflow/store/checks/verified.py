@@ -18,7 +18,7 @@ from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from scratchflow.model.snapshot import Manifest, is_snapshot_id
+from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, is_snapshot_id
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import (
     FILE_MODE,
@@ -36,12 +36,19 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """One snapshot was read back as a whole; `problem` is empty when it was sound.
 
     `is_own`: its own archive is damaged, and not only one that it needs.
+    `reads`: the latest format of archives that the scratchflow which read it knows; 0 when it did not say.
     """
 
     snapshot: str
     time: str
     problem: str = ""
     is_own: bool = False
+    reads: int = 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the damage was found by a scratchflow that knows fewer formats than this one, and may be none."""
+        return bool(self.problem) and self.reads < NEWEST_FORMAT
 
 
 def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> None:
@@ -52,7 +59,8 @@ def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> Non
             if not is_snapshot_id(one.snapshot):
                 raise ValueError(f"not a snapshot id: {one.snapshot!r}")
             make_private_directory(directory)
-            content = msgspec.json.encode(one) + b"\n"
+            noted = msgspec.structs.replace(one, reads=NEWEST_FORMAT)
+            content = msgspec.json.encode(noted) + b"\n"
             replace_file(directory / f"{one.snapshot}{_SUFFIX}", content, mode=FILE_MODE)
 
 
@@ -95,17 +103,30 @@ def read_verified(place: StoreDirectory) -> dict[str, Verification]:
 
 
 def known_damaged(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
-    """Those of these snapshots that are known to be damaged."""
-    return frozenset(known_problems(place, snapshots))
+    """Those of these snapshots that are known to be damaged, or in doubt: none of them may stand for a whole one."""
+    return frozenset(_problems(snapshots, read_verified(place)))
+
+
+def doubted(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
+    """Those of which only an earlier scratchflow says that they, or what they need, are damaged."""
+    known, listed = read_verified(place), list(snapshots)
+    return frozenset(_problems(listed, known).keys() - _problems(listed, _certain(known)).keys())
 
 
 def known_problems(place: StoreDirectory, snapshots: Iterable[Manifest]) -> dict[str, str]:
     """What was found of those of these snapshots that are known to be damaged, by id.
 
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
-    sound at the same time or later.
+    sound at the same time or later. Those in doubt are not among them.
     """
-    known = read_verified(place)
+    return _problems(snapshots, _certain(read_verified(place)))
+
+
+def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:
+    return {snapshot: one for snapshot, one in known.items() if not one.is_doubtful}
+
+
+def _problems(snapshots: Iterable[Manifest], known: Mapping[str, Verification]) -> dict[str, str]:
     bad = {one.snapshot: one for one in known.values() if one.problem}
     problems = {one.id: _problem(one, known.get(one.id), bad) for one in snapshots}
     return {snapshot: problem for snapshot, problem in problems.items() if problem}
@@ -133,10 +154,10 @@ def damaged_archives(place: StoreDirectory, snapshots: Iterable[Manifest]) -> fr
     )
 
 
-def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> str | None:
-    """The first of these snapshots whose last verification found damage."""
+def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> Verification | None:
+    """The last verification of the first of these snapshots that it found damaged; it may be in doubt."""
     found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))
-    return next((one.snapshot for one in found if one is not None and one.problem), None)
+    return next((one for one in found if one is not None and one.problem), None)
 
 
 def forget_verified(place: StoreDirectory, snapshots: Iterable[str]) -> None:
@@ -149,11 +170,13 @@ def forget_verified(place: StoreDirectory, snapshots: Iterable[str]) -> None:
 def verified_at(
     manifest: Manifest, known: Mapping[str, Verification], now_s: float
 ) -> float | None:
-    """When a snapshot was last read back; None for never, and for a time that is yet to come.
+    """When a snapshot was last read back; None for never, for a time that is yet to come, and when what was found is in doubt.
 
     A snapshot of ours is read back before its commit.
     """
     record = known.get(manifest.id)
+    if record and record.is_doubtful:
+        return None
     text = record.time if record else manifest.time if manifest.verified else None
     read_s = epoch(text)
     return None if read_s is None or read_s > now_s else read_s

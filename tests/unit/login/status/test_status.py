@@ -128,3 +128,16 @@ def test_damage_that_a_check_found_is_shown_until_it_is_sound_again(login: Login
     assert f"`scratchflow snapshots prune {snapshot}`" in problem.fix
     record_verified(login.place, [Verification(snapshot=snapshot, time=now)])
     assert login.problems() == []
+
+
+def test_what_an_earlier_scratchflow_called_damaged_is_to_be_checked_and_not_to_be_removed(
+    login: Login,
+) -> None:
+    (snapshot,) = login.desk.ids
+    found = Verification(snapshot=snapshot, time=iso_time(time.time()) or "", problem="cut short")
+    record_verified(login.place, [found])
+    (login.place.directory / f"verified/{snapshot}.json").write_bytes(msgspec.json.encode(found))
+    (problem,) = login.look().problems
+    assert problem.name == "snapshots.doubtful"
+    assert "(cut short)" in problem.detail
+    assert problem.fix == f"`scratchflow snapshots verify {snapshot}` says whether it is"

@@ -10,8 +10,9 @@ import pytest
 
 from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotDamaged
-from scratchflow.model.requests import Prune
-from scratchflow.node.history import verify_snapshots
+from scratchflow.model.events import Warned
+from scratchflow.model.requests import Prune, Show
+from scratchflow.node.history import list_snapshots, show_snapshot, verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged, read_verified
@@ -41,6 +42,26 @@ def test_a_backup_never_builds_on_an_archive_that_verify_found_damaged(desk: Des
     desk.restore(str(taken.snapshot), to=desk.scratch / "again")
     assert desk.content(desk.scratch / "again/work") == desk.content()
     assert desk.backup().kind == "unchanged"
+
+
+def test_a_backup_does_not_build_on_what_an_earlier_version_called_damaged_until_it_is_checked(
+    desk: Desk,
+) -> None:
+    first = str(desk.backup().snapshot)
+    verify_snapshots(desk.context, desk.notify, [])
+    record = desk.place.directory / f"verified/{first}.json"
+    found = msgspec.json.decode(record.read_bytes())
+    record.write_bytes(msgspec.json.encode({**found, "problem": "cut short", "reads": 3}))
+    (row,) = list_snapshots(desk.context, desk.notify).snapshots
+    assert (row.damaged, row.verified) == (None, False)
+    shown = show_snapshot(desk.context, desk.notify, Show(snapshot=first))
+    assert (shown.damaged, shown.manifest.verified) == (None, False)
+    desk.write("work/README", "changed")
+    assert desk.backup().kind == "full"
+    (warned,) = [one for one in desk.events if isinstance(one, Warned)]
+    assert f"`scratchflow snapshots verify {first}`" in warned.message
+    verify_snapshots(desk.context, desk.notify, [first])
+    assert list_snapshots(desk.context, desk.notify).snapshots[0].verified
 
 
 def test_a_restore_saves_anew_what_only_a_damaged_snapshot_holds(desk: Desk) -> None:

@@ -10,11 +10,14 @@ import pytest
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.snapshot import NEWEST_FORMAT
 from scratchflow.store.checks.verified import (
     Verification,
+    doubted,
     forget_verified,
     known_damage,
     known_damaged,
+    known_problems,
     noting_damage,
     read_back_at,
     read_verified,
@@ -35,7 +38,14 @@ def place(tmp_path: Path) -> StoreDirectory:
 
 
 def _found(snapshot: str, time: str = NOON, problem: str = "") -> Verification:
-    return Verification(snapshot=snapshot, time=time, problem=problem)
+    return Verification(snapshot=snapshot, time=time, problem=problem, reads=NEWEST_FORMAT)
+
+
+def _note_by_earlier(place: StoreDirectory, snapshot: str, time: str, problem: str) -> None:
+    """As a scratchflow notes it that does not say which formats it reads."""
+    record_verified(place, [_found(snapshot)])
+    content = f'{{"snapshot":"{snapshot}","time":"{time}","problem":"{problem}","is_own":true}}\n'
+    (place.directory / f"verified/{snapshot}.json").write_text(content)
 
 
 def test_the_last_finding_of_each_snapshot_is_known(place: StoreDirectory) -> None:
@@ -80,7 +90,38 @@ def test_damage_reaches_what_reads_from_a_damaged_archive_until_it_was_found_sou
     assert known_damaged(place, snapshots) == {A}
     record_verified(place, [_found(A, "2026-11-15T14:00:00Z", "worse")])
     assert known_damaged(place, snapshots) == {A, B}
-    assert known_damage(place, [C, B, A]) == A
+    assert known_damage(place, [C, B, A]) == _found(A, "2026-11-15T14:00:00Z", "worse")
+
+
+def test_damage_that_an_earlier_version_found_is_neither_believed_nor_called_sound(
+    place: StoreDirectory,
+) -> None:
+    first, second, third = make_manifest(A), make_manifest(B, needs=[A]), make_manifest(C)
+    snapshots = [first, second, third]
+    _note_by_earlier(place, A, NOON, "it is cut short")
+    assert known_problems(place, snapshots) == {}
+    assert doubted(place, snapshots) == {A, B}
+    assert known_damaged(place, snapshots) == {A, B}  # nothing is built on them
+    assert verified_at(first, read_verified(place), NOW_S) is None
+    record_verified(place, [_found(A, LATER, "worse")])
+    assert known_problems(place, snapshots).keys() == {A, B}
+    assert doubted(place, snapshots) == frozenset()
+    record_verified(place, [_found(A, LATER)])
+    assert not known_damaged(place, snapshots)
+
+
+def test_doubt_hides_no_damage_that_this_version_knows_of(place: StoreDirectory) -> None:
+    snapshots = [make_manifest(A), make_manifest(B, needs=[A])]
+    record_verified(place, [_found(A, NOON, "bad")])
+    _note_by_earlier(place, B, LATER, "it is cut short")
+    assert known_problems(place, snapshots).keys() == {A, B}
+    assert doubted(place, snapshots) == frozenset()
+
+
+def test_an_earlier_version_that_found_nothing_wrong_is_believed(place: StoreDirectory) -> None:
+    _note_by_earlier(place, A, NOON, "")
+    assert verified_at(make_manifest(A, time="never"), read_verified(place), NOW_S) == NOON_S
+    assert not known_damaged(place, [make_manifest(A)])
 
 
 def test_a_snapshot_was_read_back_when_it_was_taken_and_never_in_the_future() -> None:
