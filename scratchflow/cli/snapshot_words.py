@@ -272,13 +272,16 @@ def _as_typed(path: str, roots: list[str]) -> str:
 
 
 def verified(verified: SnapshotsVerified) -> Iterator[str]:
-    """The damaged ones, then how many were checked."""
+    """The damaged ones, those that could not be checked, then how many were."""
     for one in verified.bad:
         yield f"✗ {named(one.id)}: {printable(one.reason)}"
-    if not verified.checked and not verified.bad:
+    for one in verified.newer:
+        yield f"- {named(one.id)}: not checked: {printable(one.reason)}"
+    if not verified.checked and not verified.bad and not verified.newer:
         yield "the store has no snapshot: nothing was checked"
         return
-    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged"
+    newer = f", {len(verified.newer):,} not checked" if verified.newer else ""
+    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged{newer}"
 
 
 def pruned(pruned: SnapshotsPruned) -> Iterator[str]:

@@ -210,7 +210,10 @@ def verify(
         typer.Argument(metavar="[SNAPSHOT]...", help="These only.", show_default=False),
     ] = None,
 ) -> Call[SnapshotsVerified]:
-    """Read snapshots back, every byte; exit 31 when one is damaged."""
+    """Read snapshots back, every byte; exit 31 when one is damaged.
+
+    One that a newer scratchflow made is not checked, and the exit code is 31, too.
+    """
     request = requests.Verify(snapshots=tuple(snapshots or ()), zone=zone_for(*(snapshots or ())))
     return at_workspace(caller(context), "snapshots verify", request, words.verified)
 

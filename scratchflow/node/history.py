@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
 import msgspec
 
 from scratchflow.archive.compare.diff import difference
+from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.own_digest import footer_of
 from scratchflow.archive.read.proven import Proven, is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
@@ -52,7 +54,7 @@ from scratchflow.store.checks.verified import (
     known_problems,
     record_verified,
 )
-from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
@@ -173,26 +175,47 @@ def verify_snapshots(
     """Reads every archive that the wanted snapshots need back from the store, each once.
 
     A snapshot is bad when its own archive is not as it was written, or when a restore could not read
-    what it needs from others. Damage elsewhere in those archives is no damage of this snapshot.
+    what it needs from others. Damage elsewhere in those archives is no damage of this snapshot. One that a newer
+    scratchflow made is not checked, unless something that this one reads is damaged.
     """
     place = find_place(context.store, context.workspace.name)
     catalogue = warned_catalogue(context, notify)
     _warn_of_other_store(context, notify, is_empty=catalogue.newest_id is None)
     who = asker(context, notify, zone)
     chosen = [find_snapshot(catalogue, one, who) for one in wanted] or list(catalogue.snapshots)
-    archives = sorted({archive for one in chosen for archive in needed_archives(one)})
+    needed = {archive for one in chosen for archive in needed_archives(one)}
+    too_new = _newer_archives(place, needed)
+    archives = sorted(needed - too_new.keys())
     proven = Proven(place.archive)
     _expect_what_is_left(place, archives, chosen, proven)
     reasons = _verify_archives(place, archives, catalogue, notify, proven)
-    bad = [
-        BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
-    ]
+    skipped = [] if wanted else catalogue.skipped
+    bad = [BadSnapshot(id=one.snapshot, reason=one.reason) for one in skipped if not one.is_newer]
+    newer = [BadSnapshot(id=one.snapshot, reason=one.reason) for one in skipped if one.is_newer]
     for one in chosen:
         known = catalogue.damaged.get(one.id) or reasons.get(one.id)
+        unread = sorted(needed_archives(one) & too_new.keys())
+        if unread and not known:
+            newer.append(BadSnapshot(id=one.id, reason=too_new[unread[0]]))
+            continue
         problems = [known] if known else borrowed_problems(place, one, proven)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
-    _record(place, chosen, {one.id: one.reason for one in bad}, own=reasons.keys())
-    return SnapshotsVerified(checked=len(chosen), bad=bad)
+    checked = [one for one in chosen if one.id not in {each.id for each in newer}]
+    _record(place, checked, {one.id: one.reason for one in bad}, own=reasons.keys())
+    return SnapshotsVerified(checked=len(checked), bad=bad, newer=newer)
+
+
+def _newer_archives(place: StoreDirectory, archives: Iterable[str]) -> dict[str, str]:
+    """Which of these archives a newer scratchflow wrote, in words by id; whatever else is wrong with one shows when it is read."""
+    found = {}
+    for one in archives:
+        try:
+            footer_of(place.archive(one))
+        except NewerFormat as error:
+            found[one] = f"`{one}{ARCHIVE_SUFFIX}`: {error}"
+        except (Malformed, OSError):
+            continue
+    return found
 
 
 def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bool) -> None:

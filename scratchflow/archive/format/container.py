@@ -11,7 +11,7 @@ import xxhash
 from lz4 import block as lz4_block
 
 from scratchflow.archive.format.whole_digest import SHA256, XXH3, pack_digest, unpack_digest
-from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.model.snapshot import NEWEST_FORMAT
 
 DATA_MAGIC = b"\x04\x22\x4d\x18"
@@ -287,10 +287,10 @@ def unpack_footer(tail: bytes, archive_bytes: int) -> Footer:
     if _CHECK.unpack(tail[-_CHECK.size :])[0] != zlib.crc32(body):
         raise Malformed("its last bytes are damaged")
     _, version, offset, index_bytes, index_sha256, packed = _FOOTER.unpack(body)
-    if not 1 <= version <= REMNANT_VERSION:
-        raise Malformed(
-            f"it has format version {version}; this scratchflow reads up to {REMNANT_VERSION}"
-        )
+    if version > NEWEST_FORMAT:
+        raise NewerFormat(f"it was made by a newer scratchflow (format {version}); update this one")
+    if version < 1:
+        raise Malformed("its footer makes no sense")
     if offset + index_bytes != archive_bytes - FOOTER_BYTES:
         raise Malformed("index and footer do not meet")
     digest = unpack_digest(packed, SHA256 if version in _EARLIER_VERSIONS else XXH3)

@@ -20,7 +20,7 @@ from scratchflow.archive.format.container import (
 )
 from scratchflow.archive.format.index_check import UnsafeName
 from scratchflow.archive.format.index_codec import load_index, read_header
-from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
@@ -87,6 +87,8 @@ def true_frames(descriptor: int, listed: ArchiveFrames) -> ArchiveFrames:
     """Where the frames of an open archive lie: as an index lists them, unless it was rewritten since."""
     try:
         footer = read_footer(descriptor)
+    except NewerFormat:  # frames may lie elsewhere, and would be taken for damaged ones
+        raise
     except Malformed:  # damage that may not concern any frame
         return listed
     if not footer.is_remnant:

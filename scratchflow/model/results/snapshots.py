@@ -147,7 +147,7 @@ class SnapshotsDiffed(Result, frozen=True):
 
 
 class BadSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot that would not restore, and why."""
+    """A snapshot that this scratchflow would not restore, and why."""
 
     id: str
     reason: str
@@ -158,10 +158,12 @@ class SnapshotsVerified(Result, frozen=True):
 
     checked: int
     bad: list[BadSnapshot]
+    # Made by a newer scratchflow than this one, which cannot check them. They do not count as checked, nor as damaged.
+    newer: list[BadSnapshot] = []
 
     def exit_code(self) -> int:
-        """31 as soon as one is damaged, though the check itself worked."""
-        return 31 if self.bad else 0
+        """31 as soon as one is damaged or could not be checked, though the check itself worked."""
+        return 31 if self.bad or self.newer else 0
 
 
 # Why the others stay when snapshots are removed by id.

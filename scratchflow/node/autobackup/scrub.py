@@ -60,6 +60,7 @@ class Scrub:
         self._say = say
         self._process: int | None = None
         self._snapshot = ""
+        self._before: Verification | None = None
         self._look_at_s = time.monotonic() + FIRST_LOOK_S
         self.damaged: list[str] = []
 
@@ -83,11 +84,12 @@ class Scrub:
         except ScratchflowError as error:
             self._say(f"no snapshot could be checked: {error}")
             return
-        chosen, wait_s = choose(catalogue, read_verified(self._place), time.time())
+        known = read_verified(self._place)
+        chosen, wait_s = choose(catalogue, known, time.time())
         if chosen is None:
             self._look_at_s = time.monotonic() + wait_s
             return
-        self._snapshot = chosen.id
+        self._snapshot, self._before = chosen.id, known.get(chosen.id)
         with suppress(OSError):  # no process to be had: another time
             self._process = fork_helper(self._verify, {_STDERR})
 
@@ -116,7 +118,7 @@ class Scrub:
         damaged = (one for one in known.values() if one.problem and not one.is_doubtful)
         self.damaged = sorted(one.snapshot for one in damaged if one.snapshot in present)
         found = known.get(self._snapshot)
-        if found is None:
+        if found is None or found == self._before:
             self._say(f"the check of snapshot {self._snapshot} did not finish")
         elif found.problem and self._snapshot in present:
             self._say(f"snapshot {self._snapshot} is damaged: {found.problem}")

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
+from scratchflow.archive.malformed import NewerFormat
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
@@ -30,6 +31,7 @@ from scratchflow.store.failures import store_errors
 
 _SUFFIX = ".json"
 _LIMIT_BYTES = 65536
+_NO_DAMAGE = (OSError, NewerFormat)
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,13 +71,13 @@ def noting_damage(place: StoreDirectory, snapshot: str) -> Iterator[None]:
     """Notes damage that whoever reads this snapshot meets, as `snapshots verify` does; where nothing can be noted, not.
 
     When the archive of another snapshot is the damaged one, that is noted as well. A store that gives no answer is not
-    a damaged one.
+    a damaged one, nor is an archive of a newer scratchflow.
     """
     try:
         yield
     except SnapshotDamaged as error:
         is_met_here = (error.code, error.fields.get("snapshot")) == (SnapshotDamaged.code, snapshot)
-        if is_met_here and not isinstance(error.__cause__ or error.__context__, OSError):
+        if is_met_here and not isinstance(error.__cause__ or error.__context__, _NO_DAMAGE):
             record_verified(place, _met(place, snapshot, error))
         raise
 

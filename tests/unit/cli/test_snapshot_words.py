@@ -8,11 +8,13 @@ import pytest
 from scratchflow.cli import snapshot_words
 from scratchflow.cli.snapshot_words import as_listed, diffed, listed, listed_in_full, marked
 from scratchflow.model.results.snapshots import (
+    BadSnapshot,
     PathChange,
     SnapshotRow,
     SnapshotsDiffed,
     SnapshotsListed,
     SnapshotsMarked,
+    SnapshotsVerified,
 )
 
 FIRST, SECOND = "20261115T195140Z-570643", "20261116T195140Z-abcdef"
@@ -70,6 +72,15 @@ def _listed(*, fork: bool) -> SnapshotsListed:
         fork=fork,
     )
     return SnapshotsListed(snapshots=[row], now="2026-11-16T19:51:40Z")
+
+
+def test_what_could_not_be_checked_is_counted_apart_from_what_is_damaged() -> None:
+    newer = BadSnapshot(id=FIRST, reason="made by a newer scratchflow")
+    found = SnapshotsVerified(checked=2, bad=[], newer=[newer])
+    one, counts = snapshot_words.verified(found)
+    assert one.startswith("- 570643 ")
+    assert one.endswith(": not checked: made by a newer scratchflow")
+    assert counts == "2 checked, 0 damaged, 1 not checked"
 
 
 def test_a_list_with_a_fork_says_what_that_is() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import struct
+import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.snapshot import Manifest
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import read_verified
 from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
 from tests.unit.conftest import Desk, make_desk
@@ -205,3 +210,47 @@ def test_a_needed_archive_whose_index_is_lost_still_gives_its_bytes(tmp_path: Pa
     archive.write_bytes(archive.read_bytes()[:end])
     assert all(restores(desk, one) for one in desk.ids)
     assert bad(desk) == {}
+
+
+def of_newer_format(archive: Path) -> None:
+    """Makes an archive say that it has a format which only a newer scratchflow reads."""
+    content = bytearray(archive.read_bytes())
+    body = memoryview(content)[len(content) - FOOTER_BYTES + 8 : -4]
+    body[8:12] = struct.pack("<I", NEWEST_FORMAT + 1)
+    content[-4:] = struct.pack("<I", zlib.crc32(body))
+    archive.write_bytes(content)
+
+
+def test_a_snapshot_of_a_newer_version_is_neither_damaged_nor_checked(desk: Desk) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/more", noise(1))
+    second = str(desk.backup().snapshot)
+    desk.place.manifest(second).write_bytes(seal_manifest(b'{"schema": 99}'))
+    found = verify_snapshots(desk.context, desk.notify, [])
+    assert (found.checked, found.bad, found.exit_code()) == (1, [], 31)
+    assert [one.id for one in found.newer] == [second]
+    assert "newer scratchflow" in found.newer[0].reason
+    assert read_verified(desk.place).keys() == {first}
+
+
+def test_what_needs_an_archive_that_a_newer_version_rewrote_is_not_called_damaged(
+    desk: Desk, tmp_path: Path
+) -> None:
+    first, *others = a_chain(desk)
+    of_newer_format(desk.place.archive(first))
+    desk.place.manifest(first).unlink()
+    found = verify_snapshots(desk.context, desk.notify, [])
+    assert (found.checked, found.bad, [one.id for one in found.newer]) == (0, [], others)
+    with pytest.raises(SnapshotDamaged, match="made by a newer scratchflow"):
+        desk.restore(others[-1], to=tmp_path / "never")
+    assert read_verified(desk.place) == {}
+    archive = desk.place.archive(others[0])
+    archive.write_bytes(archive.read_bytes()[:-1])
+    assert bad(desk).keys() == {
+        others[0],
+        *(one for one in others if others[0] in needs(desk, one)),
+    }
+
+
+def needs(desk: Desk, snapshot: str) -> list[str]:
+    return read_catalogue(desk.place).by_id(snapshot).needs

@@ -316,7 +316,7 @@ export interface BackupTaken {
   copies?: Array<CopyShown>;
 }
 
-/** A snapshot that would not restore, and why. */
+/** A snapshot that this scratchflow would not restore, and why. */
 export interface BadSnapshot {
   id: string;
   reason: string;
@@ -1736,6 +1736,7 @@ export interface SnapshotsShown {
 export interface SnapshotsVerified {
   checked: number;
   bad: Array<BadSnapshot>;
+  newer?: Array<BadSnapshot>;
 }
 
 /** The allocation went from one state to another. */

@@ -40,7 +40,9 @@ export async function verifySnapshot(context: Context, { id }: SnapshotRef): Pro
   });
   context.refresh();
   const bad = data.bad.map((one) => `${one.id}: ${one.reason}`);
-  if (bad.length === 0)
+  const [newer] = data.newer ?? [];
+  if (bad.length === 0 && newer) await context.editor.fail(`Not checked. ${plain(newer.reason)}`);
+  else if (bad.length === 0)
     await context.editor.inform('Every byte was read back: the snapshot is good.');
   else await context.editor.fail(`Damaged. ${plain(bad.join(' · '))}`);
 }

@@ -28,6 +28,11 @@ test('verifying says that all is well, or what is not', async () => {
   });
   await flows.verifySnapshot(bad.context, { id: ID });
   expect(bad.editor.seen.at(-1)).toBe(`error: Damaged. ${ID}: cut short`);
+  const newer = lab({
+    'snapshots verify': answering({ checked: 0, bad: [], newer: [{ id: ID, reason: 'too new' }] }),
+  });
+  await flows.verifySnapshot(newer.context, { id: ID });
+  expect(newer.editor.seen.at(-1)).toBe('error: Not checked. too new');
 });
 
 test('a diff lists what changed; a changed file is shown in both versions', async () => {

@@ -10,6 +10,8 @@ from scratchflow.model.results.snapshots import BadSnapshot, SnapshotsPruned, Sn
 def test_damage_found_is_not_success() -> None:
     sound = SnapshotsVerified(checked=2, bad=[])
     damaged = SnapshotsVerified(checked=2, bad=[BadSnapshot(id="b", reason="a bit")])
+    newer = SnapshotsVerified(checked=1, bad=[], newer=[BadSnapshot(id="b", reason="too new")])
+    assert newer.exit_code() == 31
     assert sound.exit_code() == 0
     assert damaged.exit_code() != 0
 

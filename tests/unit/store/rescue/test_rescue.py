@@ -21,12 +21,14 @@ from scratchflow.archive.tree.chunks import Chunks
 from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.tree.names import PackedNames
 from scratchflow.model.requests import Prune
+from scratchflow.model.snapshot import seal_manifest
 from scratchflow.node.history import list_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
+from tests.unit.node.test_history_verify import of_newer_format
 from tests.unit.node.transfer.test_transfer import (
     ALSO,
     _made,
@@ -255,6 +257,22 @@ def test_verify_goes_on_after_something_that_is_no_file(
     assert done.returncode == 1
     assert f"{history.ids[0]}  DAMAGED" in done.stdout
     assert len(done.stdout.splitlines()) == len(history.ids)
+
+
+def test_verify_tells_what_a_newer_version_made_apart_from_damage(
+    history: Desk, tmp_path: Path
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    newest = history.ids[-1]
+    (store / f"{newest}.json").write_bytes(seal_manifest(b'{"schema": 99}'))
+    done = run(store, "verify")
+    assert done.returncode == 1
+    assert f"{newest}  NOT CHECKED: snapshot {newest}: it was made by a newer" in done.stdout
+    assert "DAMAGED" not in done.stdout
+    of_newer_format(store / f"{history.ids[0]}.tar.lz4")
+    done = run(store, "verify", history.ids[0])
+    assert done.returncode == 1
+    assert f"{history.ids[0]}  NOT CHECKED: archive {history.ids[0]}: it has" in done.stdout
 
 
 def flip(file: Path, at: int) -> None:
