@@ -94,6 +94,10 @@ def shown_restored(restored: Restored) -> Iterator[str]:
         what = "everything else that" if restored.moved_aside else "whatever"
         yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
     target, where = printable(restored.place or restored.target), on_host(restored.host)
+    if restored.is_part:
+        yield f"nothing to write: what was asked for is in `{target}`{where} already, as in snapshot {named(restored.snapshot)}"
+        yield from on_the_others(restored)
+        return
     if restored.mode == "nothing":
         yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
         yield from on_the_others(restored)

@@ -1,15 +1,17 @@
-"""Names of hard-linked files that are not restored and lie there as the index has them: restored names are linked to these."""
+"""What lies on disk as the index has it: it need not be restored, and restored names of the same file are linked to it."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 
 from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, REGULAR, SYMLINK
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -25,6 +27,47 @@ def standing_names(index: Index, chosen: bytearray, handles: DirectoryHandles) -
         if standing is not None:
             found[first] = standing
     return found
+
+
+def all_stand(index: Index, chosen: bytearray, scratch: Path) -> bool:
+    """Whether restoring the chosen entries would change nothing; content is read only when all else is equal.
+
+    Directories that are there stay as they are, whatever the index says of them.
+    """
+    files, linked = index.of_kind(REGULAR, chosen), {*index.hardlinks, *index.hardlinks.values()}
+    with DirectoryHandles(index, os.fsencode(scratch)) as handles:
+        return (
+            all(_is_directory(index, one, handles) for one in index.of_kind(DIRECTORY, chosen))
+            and all(_is_same_link(index, one, handles) for one in index.of_kind(SYMLINK, chosen))
+            and all(_may_be_same(index, one, handles, is_linked=one in linked) for one in files)
+            and all(_is_as_listed(index, one, handles) for one in files)
+        )
+
+
+def _is_directory(index: Index, entry: int, handles: DirectoryHandles) -> bool:
+    found = _status(index, entry, handles)
+    return found is not None and stat.S_ISDIR(found.st_mode)
+
+
+def _is_same_link(index: Index, entry: int, handles: DirectoryHandles) -> bool:
+    found = _status(index, entry, handles)
+    if found is None or not stat.S_ISLNK(found.st_mode):
+        return False
+    directory = handles.get(index.group_of(entry))
+    target = os.readlink(index.names[entry], dir_fd=directory)
+    return (target, found.st_mtime_ns) == (index.target(entry), index.mtime_ns[entry])
+
+
+def _may_be_same(index: Index, entry: int, handles: DirectoryHandles, *, is_linked: bool) -> bool:
+    """By size, time and links alone, before anything is read."""
+    found = _status(index, entry, handles)
+    if found is None or not stat.S_ISREG(found.st_mode):
+        return False
+    first = index.hardlinks.get(entry)
+    if first is not None and not are_one_file(index, entry, first, handles):
+        return False
+    listed = index.size[entry], index.mtime_ns[entry]
+    return (found.st_size, found.st_mtime_ns) == listed and (is_linked or found.st_nlink == 1)
 
 
 def are_one_file(index: Index, entry: int, other: int, handles: DirectoryHandles) -> bool:

@@ -29,6 +29,8 @@ class Restored(OnNodes, frozen=True, kw_only=True):
     moved_aside: list[str] = []
     abandoned: str | None = None
     dry_run: bool = False
+    # Only some paths were asked for, and all of them were there already.
+    is_part: bool = False
     # The machine that `target` is on.
     host: str = ""
     place: str = ""

@@ -9,6 +9,7 @@ import msgspec
 
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing, FirstChange
+from scratchflow.archive.restore.standing_names import all_stand
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
@@ -214,7 +215,10 @@ def _refuse_older_copy(context: NodeContext) -> None:
 def restore_paths(
     context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source
 ) -> Restored:
-    """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
+    """A part, into the workspace as it is: every chosen file replaced, everything else untouched.
+
+    When all of it is there already, nothing is written, and no safety snapshot is taken.
+    """
     select = chosen_part(context, source, options)
     refuse_links(context.workspace.scratch, source.roots)
     if not context.workspace.path.is_dir():
@@ -222,6 +226,8 @@ def restore_paths(
     _refuse_older_copy(context)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)
+    if select and all_stand(source.index, select.entries, context.workspace.scratch):
+        return summary(context, source, "nothing", 0, 0, dry_run=options.dry_run, is_part=True)
     if options.dry_run:
         return foretell_part(context, notify, source, select, context.workspace.path)
     saved = _save_before_paths(context, notify, source, options)

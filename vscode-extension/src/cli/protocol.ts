@@ -1315,6 +1315,7 @@ export interface Restored {
   moved_aside?: Array<string>;
   abandoned?: string | null;
   dry_run?: boolean;
+  is_part?: boolean;
   host?: string;
   place?: string;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.cli.restore_call import shown_restored
 from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart
@@ -209,6 +211,60 @@ def test_one_path_comes_back_into_the_workspace_and_the_rest_stays(desk: Desk) -
     assert (desk.work / "src/main.py").read_text() == "print()"
     assert (desk.work / "README").read_text() == "newer"
     assert restored.safety_snapshot
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_part_that_is_there_already_is_neither_written_nor_saved_first(
+    desk: Desk, *, dry_run: bool
+) -> None:
+    (desk.work / "link").symlink_to("README")
+    taken = desk.backup()
+    desk.write("work/unsaved", "new")
+    before = os.lstat(desk.work / "src/main.py").st_ino
+    done = desk.restore(paths=("src", "link"), dry_run=dry_run)
+    assert (done.mode, done.written_files, done.safety_snapshot) == ("nothing", 0, None)
+    assert os.lstat(desk.work / "src/main.py").st_ino == before
+    assert desk.ids == [taken.snapshot]
+    (said,) = shown_restored(done)
+    assert said.startswith("nothing to write: ")
+
+
+def _same_size_and_time(desk: Desk) -> None:
+    found = os.stat(desk.work / "src/main.py")
+    desk.write("work/src/main.py", "PRINT()")
+    os.utime(desk.work / "src/main.py", ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def _another_time(desk: Desk) -> None:
+    os.utime(desk.work / "src/main.py", (1, 1))
+
+
+def _another_mode(desk: Desk) -> None:
+    (desk.work / "src/main.py").chmod(0o700)
+
+
+def _gone(desk: Desk) -> None:
+    (desk.work / "src/main.py").unlink()
+
+
+def _linked(desk: Desk) -> None:
+    os.link(desk.work / "src/main.py", desk.work / "other")
+
+
+@pytest.mark.parametrize(
+    "change", [_same_size_and_time, _another_time, _another_mode, _gone, _linked]
+)
+def test_a_part_that_differs_in_anything_is_written(
+    desk: Desk, change: Callable[[Desk], None]
+) -> None:
+    desk.backup()
+    kept = os.lstat(desk.work / "src/main.py")
+    change(desk)
+    done = desk.restore(paths=("src",))
+    assert (done.mode, done.written_files) == ("delta", 1)
+    found = os.lstat(desk.work / "src/main.py")
+    assert (found.st_mode, found.st_mtime_ns, found.st_nlink) == (kept.st_mode, kept.st_mtime_ns, 1)
+    assert (desk.work / "src/main.py").read_text() == "print()"
 
 
 def test_a_damaged_snapshot_leaves_the_workspace_as_it_was(desk: Desk) -> None:
