@@ -30,6 +30,7 @@ from scratchflow.model.text import printable
 from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import missing_in_words, missing_layer
 from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
@@ -87,7 +88,11 @@ def _looks(
     if not has_slurm:
         workspace = find_workspace(settings.profile, environment)
         looks["scratch"] = lambda: _check_scratch(workspace)
-        looks["workspace"] = lambda: [_check_workspace(settings, environment, workspace)]
+        node = node_name(environment)
+        looks["workspace"] = lambda: [
+            _check_workspace(settings, environment, workspace),
+            *_check_environment(settings, workspace, node),
+        ]
     elif settings.profile.hold == "tmux":
         looks["logout"] = lambda: [_check_logout(environment)]
     return looks
@@ -114,6 +119,7 @@ def check_node(
             *(_check_freshness(at_node) if store.ok else []),
             *_check_scratch(at_node.workspace),
             _check_workspace(settings, environment, at_node.workspace, at_node.job_name),
+            *_check_environment(settings, at_node.workspace, node),
         ]
     )
 
@@ -222,6 +228,15 @@ def _check_workspace(
     else:
         equals = ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
+
+
+def _check_environment(settings: Settings, workspace: Workspace, node: str) -> list[Check]:
+    """A check only if a workspace is there without the venv or conda environment of the profile."""
+    layer = missing_layer(settings.profile.environment, workspace.scratch)
+    if not layer or not os.path.isdir(workspace.path):
+        return []
+    detail, fix = missing_in_words(settings.profile, layer, node)
+    return [Check(name="environment", ok=False, detail=detail, fix=fix)]
 
 
 def _missing_workspace(workspace: Workspace, was: str | None) -> Check:

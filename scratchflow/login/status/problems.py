@@ -27,6 +27,12 @@ from scratchflow.model.results.status import (
 )
 from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
+from scratchflow.node.environment.missing import (
+    ENVIRONMENT_MISSING,
+    directory_of,
+    missing_in_words,
+    missing_layer,
+)
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.writable import WriteTrial
@@ -151,6 +157,22 @@ def workspace_linked(
     if link:
         error = WorkspaceIsLink(path=link)
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def environment_missing(
+    login: LoginHost, held: Allocation | None, heartbeat: Heartbeat | None, *, is_there: bool
+) -> Iterator[Problem]:
+    """A workspace without the profile's venv or conda environment. On another machine its auto-backup sees it."""
+    layers, layer, node = login.profile.environment, "", held.node if held else None
+    if is_here(login.settings, login.environment, held):
+        layer = missing_layer(layers, login.workspace_of(held).scratch)
+    elif heartbeat and heartbeat.missing_layer:
+        # It may have been started with other settings than those of now.
+        is_meant = directory_of(layers, heartbeat.missing_layer) == heartbeat.missing_path
+        layer = heartbeat.missing_layer if is_meant else ""
+    if layer and is_there:
+        detail, fix = missing_in_words(login.profile, layer, node or login.host)
+        yield Problem(name=ENVIRONMENT_MISSING, detail=detail, fix=fix)
 
 
 def workspace_behind(

@@ -19,6 +19,7 @@ from scratchflow.login.status.jobs import (
 )
 from scratchflow.login.status.mirror import mirror_behind, mirror_shown
 from scratchflow.login.status.problems import (
+    environment_missing,
     fewer_nodes,
     forgotten_jobs,
     half_restored,
@@ -242,6 +243,7 @@ def _stored(
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *workspace_linked(login, held, heartbeat),
+                *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),
                 *(() if replaced else workspace_behind(workspace, place, catalogue)),
                 *store_problems(
                     place,

@@ -46,6 +46,7 @@ from scratchflow.node.autobackup.scrub import Scrub
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.autobackup.signals import LoopSignals
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import directory_of, missing_layer
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import read_catalogue
@@ -299,12 +300,16 @@ class _Loop:
             self._life = msgspec.structs.replace(
                 self._life, next_time=iso_time(next_s), next_why=why
             )
+        layers = self._context.profile.environment
+        missing = missing_layer(layers, self._context.workspace.scratch)
         self._life = msgspec.structs.replace(
             self._life,
             time=iso_time(now.wall_s) or "",
             beats=self._life.beats + 1,
             workspace_exists=_is_directory(self._context.workspace.path),
             workspace_link=link_seen(self._context.workspace),
+            missing_layer=missing,
+            missing_path=directory_of(layers, missing) if missing else "",
             damaged=self._scrub.damaged,
             others=self._others.seen(),
         )

@@ -13,7 +13,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.login.check import check_login, check_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.events import Checked, Event, Progress
-from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.profile import EnvironmentOptions, SlurmOptions
 from scratchflow.model.requests import NOTHING, Look
 from scratchflow.model.results.checks import Check
 from scratchflow.node.context import node_context
@@ -21,7 +21,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.testing.slurm import FakeSlurm
 from scratchflow.workspace.notes import forget_base, write_base
-from tests.unit.login.status.test_status import NODE, Login
+from tests.unit.login.status.test_status import NODE, Login, with_layers
 
 
 def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:
@@ -105,6 +105,22 @@ def test_each_result_is_told_when_it_is_there_and_all_are_returned_in_order(logi
     assert awaited
     assert all(phase.startswith("checking ") for phase in awaited)
     check_login(LoginHost(login.settings, login.environment, lambda _: pytest.fail("told")))
+
+
+def test_an_environment_that_is_not_there_is_amiss_with_its_next_step(held: Login) -> None:
+    settings = with_layers(held.settings, EnvironmentOptions(venv="env"))
+    environment = {**held.environment, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": NODE}
+
+    def environment_check() -> list[Check]:
+        context = node_context(settings, environment)
+        checks = check_node(context, Notifier(lambda _: None), NOTHING, environment).checks
+        return [one for one in checks if one.name == "environment"]
+
+    (check,) = environment_check()
+    assert not check.ok
+    assert f"`env`, which is not on `{NODE}`" in check.detail
+    held.desk.write("env/bin/activate")
+    assert environment_check() == []
 
 
 def test_a_machine_that_is_well_has_nothing_amiss(login: Login) -> None:

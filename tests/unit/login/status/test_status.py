@@ -8,9 +8,11 @@ import time
 import msgspec
 import pytest
 
+from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status as looking
 from scratchflow.model.allocation import Allocation
+from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.node.autobackup.settings import settings_digest
@@ -62,6 +64,12 @@ class Login:
             settings=settings_digest(self.settings.profile),
         )
         beat(self.place, msgspec.structs.replace(life, **fields))
+
+
+def with_layers(settings: Settings, layers: EnvironmentOptions) -> Settings:
+    """The same, with a profile that has these layers of an environment."""
+    profile = msgspec.structs.replace(settings.profile, environment=layers)
+    return msgspec.structs.replace(settings, profile=profile)
 
 
 def test_a_smaller_snapshot_is_shown_until_a_person_agrees_or_restores(login: Login) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.status_lines import shown
+from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
@@ -21,7 +22,7 @@ from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
 from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.testing.store import make_id
-from tests.unit.login.status.test_status import Login
+from tests.unit.login.status.test_status import Login, with_layers
 
 
 def test_the_auto_backup_of_one_machine_is_on_without_a_session(login: Login) -> None:
@@ -50,6 +51,29 @@ def test_a_workspace_that_is_a_symlink_on_the_node_is_a_problem(held: Login) -> 
     assert "`/scratch/u/work` is a symlink" in problem.detail
     held.beat(workspace_exists=True)
     assert held.problems() == []
+
+
+def test_an_environment_that_is_not_on_the_node_is_a_problem_until_it_is_there_or_unset(
+    held: Login,
+) -> None:
+    plain = held.settings
+    held.settings = with_layers(plain, EnvironmentOptions(venv="env"))
+    held.beat(workspace_exists=True, missing_layer="venv", missing_path="env")
+    (problem,) = held.look().problems
+    assert problem.name == "environment.missing"
+    assert "`scratchflow create --env venv --packages …`" in problem.fix
+    held.beat(workspace_exists=True)
+    assert held.problems() == []
+    held.settings = plain
+    held.beat(workspace_exists=True, missing_layer="venv", missing_path="env")
+    assert held.problems() == []
+
+
+def test_an_environment_that_is_not_here_is_a_problem(login: Login) -> None:
+    login.settings = with_layers(login.settings, EnvironmentOptions(venv="env"))
+    assert login.problems() == ["environment.missing"]
+    login.desk.write("env/bin/activate")
+    assert login.problems() == []
 
 
 def test_a_workspace_that_is_a_symlink_here_is_a_problem(login: Login) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from scratchflow.model.ages import at
 from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.times import epoch
@@ -33,6 +34,7 @@ from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
 from tests.unit.conftest import Desk, make_desk
+from tests.unit.login.status.test_status import with_layers
 from tests.unit.node.test_other_workspaces import second
 
 pytestmark = pytest.mark.slow  # many backups
@@ -269,6 +271,17 @@ def test_it_says_that_the_workspace_has_become_a_symlink(quick: Loop) -> None:
     quick.desk.work.symlink_to(moved)
     quick.run(1)
     assert quick.beats[-1].workspace_link == str(quick.desk.work)
+
+
+def test_it_says_that_the_environment_of_the_profile_is_not_there(quick: Loop) -> None:
+    settings = with_layers(quick.desk.context.settings, EnvironmentOptions(venv="env"))
+    quick.desk.context = msgspec.structs.replace(quick.desk.context, settings=settings)
+    quick.run(1)
+    assert (quick.beats[-1].missing_layer, quick.beats[-1].missing_path) == ("venv", "env")
+    quick.beats.clear()
+    quick.desk.write("env/bin/activate")
+    quick.run(1)
+    assert (quick.beats[-1].missing_layer, quick.beats[-1].missing_path) == ("", "")
 
 
 def test_a_snapshot_from_the_future_does_not_delay_the_next(

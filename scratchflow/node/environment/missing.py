@@ -1,0 +1,53 @@
+"""The profile's venv or conda environment that is not on the node: found by a look at its directory, no shell is started."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+from scratchflow.model.profile import EnvironmentOptions, Profile
+
+ENVIRONMENT_MISSING = "environment.missing"
+# What lies there when it can be activated.
+_WITHIN = {"venv": "bin/activate", "conda": "conda-meta"}
+# Only a shell on the node knows what such a path means.
+_FOR_A_SHELL = ("~", "$")
+
+
+def missing_layer(options: EnvironmentOptions, scratch: Path) -> str:
+    """`venv` or `conda`, when the directory that it names is not there; empty when nothing is known to be missing."""
+    for layer, within in _WITHIN.items():
+        path = directory_of(options, layer)
+        if path and not os.path.lexists(scratch / path / within):
+            return layer
+    return ""
+
+
+def directory_of(options: EnvironmentOptions, layer: str) -> str:
+    """The directory that a layer names, as it is set; empty when it names none, or only a shell can tell which."""
+    path = options.venv if layer == "venv" else options.conda
+    # A conda environment without a `/` is one that conda knows by its name.
+    is_name = layer == "conda" and "/" not in path
+    return "" if is_name or path.startswith(_FOR_A_SHELL) else path
+
+
+def missing_in_words(profile: Profile, layer: str, node: str) -> tuple[str, str]:
+    """What is wrong, and what to do about it."""
+    path = directory_of(profile.environment, layer)
+    detail = f"`environment.{layer}` is `{path}`, which is not on `{node}`: `run`, `shell` and `serve` fail"
+    return (
+        detail,
+        f"{_way_back(profile, layer, path)}; `scratchflow config unset environment.{layer}` does without",
+    )
+
+
+def _way_back(profile: Profile, layer: str, path: str) -> str:
+    saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
+    if any(PurePosixPath(path).is_relative_to(one) for one in saved):
+        return f"`scratchflow restore --path {path}` brings it from the newest snapshot, if that has it"
+    if PurePosixPath(path) != PurePosixPath("env"):
+        return "make it again there"
+    return (
+        f"`scratchflow create --env {layer} --packages …` makes it again with the packages that you name,"
+        " and `scratchflow config set backup.also '[\"env\"]'` takes it along from now on"
+    )
