@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
@@ -23,6 +23,7 @@ from scratchflow.model.ages import (
 from scratchflow.model.results.snapshots import (
     NOT_ASKED_FOR,
     WORKSPACE,
+    DirectoryChange,
     FileVersion,
     PathChange,
     PathEntry,
@@ -249,9 +250,34 @@ def _what_changed(one: FileVersion) -> str:
 
 
 def diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
-    """Every path that differs, then how many."""
+    """Every path that differs, a directory that is all new or gone in one line; then how many."""
+    whole = {_path_of(one): one for one in diffed.directories}
+    for change in diffed.paths:
+        path = _path_of(change)
+        if path in whole:
+            yield _directory_line(whole[path], diffed.roots)
+        elif not _is_inside(path, whole):
+            yield _change_line(change, diffed.roots)
+    yield from _counted(diffed)
+    if whole:
+        yield "`scratchflow snapshots diff -v` lists what is in these directories"
+
+
+def _is_inside(path: str, directories: Container[str]) -> bool:
+    above = path.rpartition("/")[0]
+    while above and above not in directories:
+        above = above.rpartition("/")[0]
+    return bool(above)
+
+
+def diffed_in_full(diffed: SnapshotsDiffed) -> Iterator[str]:
+    """With `-v`: every path that differs, then how many."""
     for change in diffed.paths:
         yield _change_line(change, diffed.roots)
+    yield from _counted(diffed)
+
+
+def _counted(diffed: SnapshotsDiffed) -> Iterator[str]:
     since = f"since snapshot {named(diffed.older)}"
     if diffed.newer != WORKSPACE:
         since = f"from snapshot {named(diffed.older)} to {named(diffed.newer)}"
@@ -261,8 +287,17 @@ def diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
 
 def _change_line(change: PathChange, roots: list[str]) -> str:
     mark = {"added": "+", "removed": "-", "changed": "M"}[change.action]
-    path = shown_path(change.path, change.path_b64)
-    return Whole(f"{mark} {_as_typed(path, roots)}")
+    return Whole(f"{mark} {_as_typed(_path_of(change), roots)}")
+
+
+def _directory_line(one: DirectoryChange, roots: list[str]) -> str:
+    mark = "+" if one.action == "added" else "-"
+    held = f"{counted(one.files, 'file')}, {format_size(one.bytes)}"
+    return Whole(f"{mark} {_as_typed(_path_of(one), roots)}/{GAP}{held}")
+
+
+def _path_of(change: PathChange | DirectoryChange) -> str:
+    return shown_path(change.path, change.path_b64)
 
 
 def _as_typed(path: str, roots: list[str]) -> str:

@@ -191,15 +191,16 @@ def diff(
     """Say which paths differ from the last snapshot, or from another one.
 
     It compares the workspace. Alone it says what would be lost with the node now. Excluded files are in no snapshot: it leaves them out.
-    With two snapshots, compares those; that needs no node.
+    With two snapshots, compares those; that needs no node. A directory that is all new or gone is one line; `-v` lists what is in it.
     """
     op = "snapshots diff"
+    say = words.diffed_in_full if is_verbose(context) else words.diffed
     if older is not None and newer is not None:
         between = requests.Diff(older=older, newer=newer, zone=zone_for(older, newer))
-        return at_workspace(caller(context), op, between, words.diffed)
+        return at_workspace(caller(context), op, between, say)
     zone = zone_for(older) if older is not None else ()
     live = requests.DiffWorkspace(older=older, zone=zone)
-    return at_workspace(caller(context), op, live, words.diffed, do="snapshots diff workspace")
+    return at_workspace(caller(context), op, live, say, do="snapshots diff workspace")
 
 
 @app.command("verify", cls=VerbCommand)

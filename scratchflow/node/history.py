@@ -40,6 +40,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.contents.paths import entry_of, matching
 from scratchflow.node.context import NodeContext
+from scratchflow.node.live_diff import directory_changes
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import (
     LISTS_PATHS,
@@ -147,9 +148,8 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
         with path_in_place_of_snapshot(context, one, LISTS_PATHS):
             found.append(find_snapshot(catalogue, one, who))
     first, second = found
-    changes = list(
-        difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
-    )
+    before, after = (open_index(place.archive(one.id)) for one in found)
+    changes = list(difference(before, after))
     counts = Counter(action for action, _ in changes)
     return SnapshotsDiffed(
         older=first.id,
@@ -159,6 +159,7 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
         changed=counts["changed"],
         paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
         roots=list(dict.fromkeys([second.workspace, *second.also, *first.also])),
+        directories=directory_changes({path: action for action, path in changes}, before, after),
     )
 
 

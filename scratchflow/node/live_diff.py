@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
+from collections.abc import Mapping
 
-from scratchflow.archive.compare.diff import Action, difference
+from scratchflow.archive.compare.diff import Action, difference, whole_directories
 from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK, Tree
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import DiffWorkspace
-from scratchflow.model.results.snapshots import WORKSPACE, PathChange, SnapshotsDiffed
+from scratchflow.model.results.snapshots import (
+    WORKSPACE,
+    DirectoryChange,
+    PathChange,
+    SnapshotsDiffed,
+)
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -61,7 +67,20 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
         changed=counts["changed"],
         paths=[PathChange(action=changes[path], **path_fields(path)) for path in sorted(changes)],
         roots=list(dict.fromkeys([*context.workspace.roots, *older.also])),
+        directories=directory_changes(changes, index, scanned),
     )
+
+
+def directory_changes(
+    changes: Mapping[bytes, Action], older: Tree, newer: Tree
+) -> list[DirectoryChange]:
+    """The directories among these changes that were added or removed as a whole."""
+    return [
+        DirectoryChange(
+            action=one.action, files=one.files, bytes=one.bytes, **path_fields(one.path)
+        )
+        for one in whole_directories(changes, older, newer)
+    ]
 
 
 def _require_readable(context: NodeContext, notify: Notifier, catalogue: Catalogue) -> None:

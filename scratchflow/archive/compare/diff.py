@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
+import msgspec
+
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 
 Action = Literal["added", "removed", "changed"]
 
@@ -26,6 +28,39 @@ def difference(older: Index, newer: Index) -> Iterator[tuple[Action, bytes]]:
             yield "changed", path
     for path in sorted(known):
         yield "removed", path
+
+
+class WholeDirectory(msgspec.Struct, frozen=True):
+    """A directory that one side lacks, with all that is in it."""
+
+    action: Action
+    path: bytes
+    files: int
+    """Everything in it that is no directory."""
+    bytes: int
+
+
+def whole_directories(
+    changes: Mapping[bytes, Action], older: Tree, newer: Tree
+) -> Iterator[WholeDirectory]:
+    """The directories that were added or removed and held anything, without those inside of them."""
+    inside: list[bytes] = []
+    top = b""
+    # In this order all that a directory holds follows it at once: `a`, `a/b`, `a.b`.
+    for path in [*sorted(changes, key=lambda one: one.replace(b"/", b"\0")), b""]:
+        if top and path.startswith(top + b"/"):
+            inside.append(path)
+            continue
+        if inside:
+            tree = newer if changes[top] == "added" else older
+            yield _whole(changes[top], top, tree, inside)
+        inside, top = [], path if changes.get(path) in {"added", "removed"} else b""
+
+
+def _whole(action: Action, top: bytes, tree: Tree, inside: list[bytes]) -> WholeDirectory:
+    entries = [entry for entry in map(tree.find, inside) if entry is not None]
+    files = [entry for entry in entries if tree.mode[entry] & KIND_MASK != DIRECTORY]
+    return WholeDirectory(action, top, len(files), sum(tree.size[entry] for entry in files))
 
 
 def _paths(index: Index) -> Iterator[tuple[int, bytes]]:

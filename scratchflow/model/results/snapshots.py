@@ -129,6 +129,16 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path_b64: str | None = None
 
 
+class DirectoryChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A directory that was added or removed with all that is in it."""
+
+    action: Literal["added", "removed", "changed"]
+    files: int
+    bytes: int
+    path: str | None = None
+    path_b64: str | None = None
+
+
 # Stands where `snapshots diff` has an id, for the workspace as it is now.
 WORKSPACE = "workspace"
 
@@ -144,6 +154,8 @@ class SnapshotsDiffed(Result, frozen=True):
     paths: list[PathChange]
     roots: list[str] = []
     """The workspace, and what is saved with it: each path begins with one of them."""
+    directories: list[DirectoryChange] = []
+    """Those that were added or removed as a whole. `paths` has all that is in them, too."""
 
 
 class BadSnapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 
+from scratchflow.cli.snapshot_words import diffed, diffed_in_full
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Diff, DiffWorkspace
@@ -51,6 +53,41 @@ def test_against_the_last_snapshot(desk: Desk) -> None:
     desk.backup()
     assert differs(desk) == {}
     assert differs(desk, first) == expected
+
+
+def test_a_directory_that_is_all_new_or_gone_is_told_as_one_with_what_is_in_it(desk: Desk) -> None:
+    desk.write("work/old/deep/file", "four")
+    desk.write("work/old.txt", "x")
+    desk.write("work/part/kept", "x")
+    first = str(desk.backup().snapshot)
+    shutil.rmtree(desk.work / "old")
+    (desk.work / "old.txt").unlink()
+    desk.write("work/part/new", "x")
+    desk.write("work/fresh/a/file", "12345")
+    desk.write("work/fresh/b", "1")
+    (desk.work / "empty").mkdir()
+    expected = [("added", "work/fresh", 2, 6), ("removed", "work/old", 1, 4)]
+
+    def directories(found: SnapshotsDiffed) -> list[tuple[str, str | None, int, int]]:
+        return [(one.action, one.path, one.files, one.bytes) for one in found.directories]
+
+    live = diff_workspace(desk.context, desk.notify, DiffWorkspace(older=None))
+    assert directories(live) == expected
+    second = str(desk.backup().snapshot)
+    between = diff_snapshots(desk.context, desk.notify, Diff(older=first, newer=second))
+    assert directories(between) == expected
+    assert {one.path for one in live.paths} == {one.path for one in between.paths}
+    *lines, counts, hint = diffed(live)
+    assert lines == [
+        "+ empty",
+        "+ fresh/  2 files, 6 B",
+        "- old/  1 file, 4 B",
+        "- old.txt",
+        "+ part/new",
+    ]
+    assert counts.startswith("6 added, 0 changed, 4 removed")
+    assert hint == "`scratchflow snapshots diff -v` lists what is in these directories"
+    assert len(list(diffed_in_full(live))) == len(live.paths) + 1
 
 
 def test_against_an_older_one_what_was_undone_since_does_not_differ(desk: Desk) -> None:

@@ -501,6 +501,15 @@ export interface DetachedRun {
   job_id: number;
 }
 
+/** A directory that was added or removed with all that is in it. */
+export interface DirectoryChange {
+  action: "added" | "changed" | "removed";
+  files: number;
+  bytes: number;
+  path?: string | null;
+  path_b64?: string | null;
+}
+
 /** The file system that scratch is on, with everybody's files; `percent` is what `df` says. */
 export interface DiskUse {
   path: string;
@@ -1622,6 +1631,7 @@ export interface SnapshotsDiffed {
   changed: number;
   paths: Array<PathChange>;
   roots?: Array<string>;
+  directories?: Array<DirectoryChange>;
 }
 
 /** `snapshots import --from-mirror`: from the profile's mirror into its store. */
