@@ -76,7 +76,7 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     else:
         yield "there was no allocation"
     if cleared.parked:
-        yield "the ssh alias is parked; `scratchflow up` starts again"
+        yield "the ssh alias is parked: it leads to no node until `scratchflow up`"
     yield from _what_stays(cleared)
 
 

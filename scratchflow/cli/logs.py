@@ -11,6 +11,8 @@ from scratchflow.model.events import Emit
 from scratchflow.model.requests import ReadLogs
 from scratchflow.model.results.jobs import LogsShown
 
+LAST = "last"
+
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
@@ -20,9 +22,11 @@ def logs(
     job: Annotated[
         str,
         typer.Argument(
-            metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
+            metavar="[JOB]",
+            help="Slurm's number, `41_3` for a task, or the id's end; the last job unless given.",
+            show_default=False,
         ),
-    ],
+    ] = LAST,
     follow: Annotated[
         bool,
         typer.Option("--follow", "-f", help="Go on until the task ends, with its exit code."),

@@ -17,7 +17,7 @@ NAMED = (
 
 
 # Why a snapshot stays, where the word of the JSON does not say it by itself.
-_STAYS = {"safety": "taken before a restore", "full": "newest full one"}
+_STAYS = {"safety": "taken before a restore", "full": "newest full one", "job": "code of a job"}
 
 
 def stays_in_words(reasons: Iterable[str]) -> list[str]:

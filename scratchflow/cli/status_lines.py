@@ -63,7 +63,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "mirror": _mirror(status.mirror),
         "auto-backup": _autobackup(status.autobackup, status.allocation),
         "running": _running(status.running),
-        "tmux": _session(status.session),
+        "tmux": _session(status.session, is_held=status.allocation is not None),
     }
     if _store_is_unread(status):
         rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
@@ -226,7 +226,9 @@ def _alias(alias: AliasShown | None) -> str:
         return ""
     if not alias.exists:
         return f"no `{alias.name}` for ssh yet; `scratchflow up` makes it"
-    return f"{alias.name} " + ("is parked" if alias.parked else f"leads to {alias.target}")
+    if alias.parked:
+        return f"{alias.name} is parked: it leads to no node until `scratchflow up`"
+    return f"{alias.name} leads to {alias.target}"
 
 
 def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
@@ -335,7 +337,7 @@ def following_words(next_time: str | None, end_time: str | None, why: str = "") 
     return f", next at {at(next_time)}{reason}" if next_time else ""
 
 
-def _session(session: SessionShown) -> str:
+def _session(session: SessionShown, *, is_held: bool) -> str:
     if session.alive is False:
-        return "no session"
-    return f"session {session.name} on {session.host}"
+        return f"no session; `scratchflow {'attach' if is_held else 'up'}` starts one"
+    return f"session {session.name} on {session.host}; `scratchflow attach` opens it"

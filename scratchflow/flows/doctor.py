@@ -102,7 +102,8 @@ def _alias(cluster: Cluster, node: str | None, others: list[str]) -> Check:
         return Check(name="alias", ok=False, detail=problem.detail, fix=problem.fix)
     if shown is None:
         return Check(name="alias", ok=True, detail="not used on this machine")
-    target = f"leads to `{shown.target}`" if shown.target else "is parked"
+    parked = "is parked: it leads to no node until `scratchflow up`"
+    target = f"leads to `{shown.target}`" if shown.target else parked
     return Check(name="alias", ok=True, detail=f"`{shown.name}` {target}")
 
 

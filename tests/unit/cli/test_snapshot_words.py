@@ -101,6 +101,8 @@ def test_programs_get_what_the_list_prints_of_each() -> None:
     line = next(listed(SnapshotsListed(snapshots=[row])))
     assert '"before restoring abcdef"' in line
     assert line.endswith("[kept, fork]")
+    row = msgspec.structs.replace(row, stays=["job"], fork=False)
+    assert next(listed(SnapshotsListed(snapshots=[row]))).endswith("[code of a job]")
 
 
 def test_the_full_list_fits_a_small_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,13 @@ from scratchflow.model.ages import at
 from scratchflow.model.allocation import AllocationState
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.results.backup import AutobackupShown
-from scratchflow.model.results.status import AliasShown, ElsewhereShown, Problem, RunningShown
+from scratchflow.model.results.status import (
+    AliasShown,
+    ElsewhereShown,
+    Problem,
+    RunningShown,
+    SessionShown,
+)
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
@@ -75,6 +81,18 @@ def test_an_alias_that_ssh_does_not_know_is_not_called_parked() -> None:
     text = "\n".join(shown(msgspec.structs.replace(WELL, alias=gone)))
     assert "no `compile_machine` for ssh yet; `scratchflow up` makes it" in text
     assert "parked" not in text
+
+
+def test_a_parked_alias_and_the_session_are_told_with_what_they_are_for() -> None:
+    parked = AliasShown(name="compile_machine", target=None, parked=True)
+    text = "\n".join(shown(msgspec.structs.replace(WELL, alias=parked)))
+    assert "compile_machine is parked: it leads to no node until `scratchflow up`" in text
+    assert "; `scratchflow attach` opens it" in text
+    lost = SessionShown(name=None, host=None, alive=False)
+    text = "\n".join(shown(msgspec.structs.replace(WELL, session=lost)))
+    assert "no session; `scratchflow attach` starts one" in text
+    text = "\n".join(shown(msgspec.structs.replace(WELL, session=lost, allocation=None)))
+    assert "no session; `scratchflow up` starts one" in text
 
 
 def test_the_place_of_the_snapshots_is_shown_with_the_guide_beside_them() -> None:
