@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced_late
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.cli.remote_call import other_nodes, would_run
@@ -40,7 +40,8 @@ def allocate(
             wanted.say_if_unused(emit, got.node, got.job_id)
         return got
 
-    return Call("allocate", run, shown)
+    call = Call("allocate", run, shown)
+    return announced_late("asking Slurm", call, is_watched=who.may_ask)
 
 
 def shown(got: Allocated) -> Iterator[str]:

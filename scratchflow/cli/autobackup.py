@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import ASKING, Call, announced_late
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.status_lines import NEXT_WHY
@@ -27,7 +27,9 @@ def switch_on(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[AutobackupSwitched]:
     """Start it on the node, or again when its settings changed; `backup.every` says how often."""
-    return on_login(caller(context), "autobackup on", SwitchOn(dry_run=dry_run), _switched)
+    who, request = caller(context), SwitchOn(dry_run=dry_run)
+    call: Call[AutobackupSwitched] = on_login(who, "autobackup on", request, _switched)
+    return announced_late(ASKING, call, is_watched=who.may_ask)
 
 
 @app.command("off", cls=VerbCommand)

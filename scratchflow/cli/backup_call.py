@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced_late
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.ages import for_people, named, shown_id
 from scratchflow.model.errors.workspace import ShrinkGuard
@@ -29,6 +29,7 @@ _QUESTION = (
 def backup_call(who: Caller, request: Backup, from_node: str = "") -> Call[BackupTaken]:
     """The call; a person at a terminal is asked before a workspace that lost most of its files is saved."""
     call: Call[BackupTaken] = at_workspace(who, "backup", request, shown, node=from_node)
+    call = announced_late("looking for the workspace", call, is_watched=who.may_ask)
     if request.dry_run or not who.may_ask or not sys.stdin.isatty():
         return call
     agreed = msgspec.structs.replace(request, allow_shrink=True)

@@ -7,10 +7,14 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from scratchflow.model.events import Emit, Progress
+from scratchflow.model.events import Emit, Event, Progress
 from scratchflow.model.results.base import Result
 
 R = TypeVar("R", bound=Result)
+
+# Whatever answers sooner needs no sign of life.
+SILENT_S = 0.5
+ASKING = "asking the cluster"
 
 
 class Call(msgspec.Struct, Generic[R], frozen=True):
@@ -29,5 +33,45 @@ def announced(phase: str, call: Call[R]) -> Call[R]:
     def run(emit: Emit) -> R:
         emit(Progress(phase=phase))
         return call.flow(emit)
+
+    return msgspec.structs.replace(call, flow=run)
+
+
+def announced_late(phase: str, call: Call[R], *, is_watched: bool) -> Call[R]:
+    """The same, which says what it does when it has shown no progress for half a second.
+
+    For what often answers at once. Not for programs: their events do not depend on how long something took.
+    """
+    if not is_watched:
+        return call
+
+    def run(emit: Emit) -> R:
+        import threading  # not every command needs it
+
+        one_at_a_time = threading.RLock()
+        is_shown = False
+
+        def tell(event: Event) -> None:
+            nonlocal is_shown
+            with one_at_a_time:
+                if isinstance(event, Progress):
+                    is_shown = True
+                    late.cancel()
+                emit(event)
+
+        def tell_late() -> None:
+            with one_at_a_time:
+                if not is_shown:
+                    emit(Progress(phase=phase))
+
+        late = threading.Timer(SILENT_S, tell_late)
+        late.daemon = True
+        late.start()
+        try:
+            return call.flow(tell)
+        finally:
+            with one_at_a_time:
+                is_shown = True
+                late.cancel()
 
     return msgspec.structs.replace(call, flow=run)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import ASKING, Call, announced_late
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
@@ -104,7 +104,8 @@ def _status(typed: Typed) -> Call[StatusShown]:
 
         return status(typed.who(), emit)
 
-    return Call("status", run, shown)
+    is_watched = "--json" not in typed.options
+    return announced_late(ASKING, Call("status", run, shown), is_watched=is_watched)
 
 
 def _jobs(typed: Typed) -> Call[JobsListed]:

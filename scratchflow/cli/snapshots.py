@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 import typer
 
 from scratchflow.cli import snapshot_words as words
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, announced_late
 from scratchflow.cli.every_profile import refuse_with_all, speaking_for, unanswered_lines
 from scratchflow.cli.naming import NAMED, zone_for
 from scratchflow.cli.options import (
@@ -29,6 +29,7 @@ from scratchflow.cli.snapshot_transfer import MOVES
 from scratchflow.model import requests
 from scratchflow.model.ages import for_profile
 from scratchflow.model.events import Emit, Event, Log
+from scratchflow.model.results.base import Result
 from scratchflow.model.results.snapshots import (
     FileShown,
     PathHistory,
@@ -45,6 +46,8 @@ from scratchflow.report.output import terminal_width
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
+
+R = TypeVar("R", bound=Result)
 
 app = typer.Typer(
     cls=ListingGroup,
@@ -71,10 +74,22 @@ def list_snapshots(
         who = caller(context)
         refuse_with_all(context, who, {})
         return Call("snapshots list all", partial(_of_all, who), partial(_listed_by_profile, say))
-    call: Call[SnapshotsListed] = at_workspace(
+    call: Call[SnapshotsListed] = _looking(
         caller(context), "snapshots list", requests.Nothing(), say
     )
     return Call(call.op, partial(_of_one, call), say)
+
+
+def _looking(
+    who: Caller,
+    op: str,
+    request: requests.Arguments,
+    say: Callable[[R], Iterable[str]],
+    do: str = "",
+) -> Call[R]:
+    """At snapshots, with a sign of life when it takes a while."""
+    call: Call[R] = at_workspace(who, op, request, say, do=do)
+    return announced_late("looking at snapshots", call, is_watched=who.may_ask)
 
 
 def _of_one(call: Call[SnapshotsListed], emit: Emit) -> SnapshotsListed:
@@ -122,7 +137,7 @@ def show(
     """Show one snapshot, and what lies at a path inside it."""
     request = requests.Show(snapshot=snapshot, path=path, zone=zone_for(snapshot))
     say = words.shown if path is None else words.listed_inside
-    return at_workspace(caller(context), "snapshots show", request, say)
+    return _looking(caller(context), "snapshots show", request, say)
 
 
 @app.command("cat", cls=VerbCommand)
@@ -165,7 +180,7 @@ def history(
     Each line begins with the first snapshot that has that version. Reads no content, and needs no node.
     """
     request = requests.History(path=path)
-    return at_workspace(caller(context), "snapshots history", request, words.versions)
+    return _looking(caller(context), "snapshots history", request, words.versions)
 
 
 @app.command("diff", cls=VerbCommand)
@@ -197,10 +212,10 @@ def diff(
     say = words.diffed_in_full if is_verbose(context) else words.diffed
     if older is not None and newer is not None:
         between = requests.Diff(older=older, newer=newer, zone=zone_for(older, newer))
-        return at_workspace(caller(context), op, between, say)
+        return _looking(caller(context), op, between, say)
     zone = zone_for(older) if older is not None else ()
     live = requests.DiffWorkspace(older=older, zone=zone)
-    return at_workspace(caller(context), op, live, say, do="snapshots diff workspace")
+    return _looking(caller(context), op, live, say, do="snapshots diff workspace")
 
 
 @app.command("verify", cls=VerbCommand)

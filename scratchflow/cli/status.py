@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import ASKING, Call, announced_late
 from scratchflow.cli.every_profile import refuse_with_all
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.status_lines import overview, shown, watched
@@ -62,7 +62,8 @@ def status(
 
         return flow.status(who, emit, fix=fix, usage=usage)
 
-    return Call("status", run, watched if watch else shown, until_interrupted=watch)
+    call = Call("status", run, watched if watch else shown, until_interrupted=watch)
+    return announced_late(ASKING, call, is_watched=who.may_ask and not watch)
 
 
 def _of_all(who: "Caller", emit: Emit) -> StatusOfAll:

@@ -20,7 +20,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.workspace import AutobackupFailed
-from scratchflow.model.events import Failure
+from scratchflow.model.events import Failure, Progress
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Autobackup
 from scratchflow.node.same_store import store_replaced, store_seen_here
@@ -66,6 +66,7 @@ def start_loop(login: LoginHost, held: HeldNode, *, beside: bool) -> Heartbeat:
         step: LastingStep = _start_here(request, log)
     else:
         _require_agent(login)
+        login.emit(Progress(phase="starting the auto-backup"))
         step = _start_on_node(login, held, request)
     try:
         return _first_sign(login, step, place, held, token)
