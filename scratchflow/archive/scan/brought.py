@@ -10,8 +10,9 @@ from pathlib import Path
 from scratchflow.archive.files.handles import OPEN_DIRECTORY, DirectoryHandles
 from scratchflow.archive.files.mounts import mounts_inside
 from scratchflow.archive.scan.ignore import CACHE_TAG, IgnoreRules, Matcher
+from scratchflow.archive.scan.part import Part, clamped_ns
 from scratchflow.archive.scan.scan import ScannedTree
-from scratchflow.archive.scan.walk import Directory, Part, Walk, Warn, clamped_ns
+from scratchflow.archive.scan.walk import Directory, Walk, Warn
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
 from scratchflow.disk.mapped import inodes_mapped_for_writing
 

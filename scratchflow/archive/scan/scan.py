@@ -19,8 +19,9 @@ from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.mounts import mounts_inside
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.part import Part, clamped_ns
 from scratchflow.archive.scan.shared_walk import SharedWalk
-from scratchflow.archive.scan.walk import Directory, Part, Roots, Walk, Warn, clamped_ns
+from scratchflow.archive.scan.walk import Directory, Roots, Walk, Warn
 from scratchflow.archive.tree.tree import Tree
 from scratchflow.disk.mapped import inodes_mapped_for_writing
 

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scratchflow.archive.scan.walk import Directory, Part, Walk
+from scratchflow.archive.scan.part import Part
+from scratchflow.archive.scan.walk import Directory, Walk
 from scratchflow.archive.workers.helpers import Helpers
 from scratchflow.archive.workers.queue import MAX_SHARES, Shares
 
