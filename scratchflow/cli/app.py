@@ -73,7 +73,7 @@ def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: Si
             return 0
         outcome = EndedBySignal(interrupted.signum)
     except Exception as error:  # noqa: BLE001 - the boundary: a crash is reported, never shown raw
-        outcome = _bug(error, arguments)
+        outcome = _unexpected(error, arguments)
     gate.close()
     return reporter.fail(outcome)
 
@@ -102,10 +102,14 @@ def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
     return parse(arguments)
 
 
-def _bug(error: Exception, arguments: Sequence[str]) -> InternalBug:
+def _unexpected(error: Exception, arguments: Sequence[str]) -> ScratchflowError:
+    """What nobody handled: no more memory or descriptors, or a defect."""
+    from scratchflow.archive.files.limits import limit_reached
     from scratchflow.report.crash import write_crash_report
 
-    return InternalBug(error=type(error).__name__, report=write_crash_report(error, arguments))
+    return limit_reached(error) or InternalBug(
+        error=type(error).__name__, report=write_crash_report(error, arguments)
+    )
 
 
 def _reporter(flags: Flags, gate: SignalGate) -> Reporter:

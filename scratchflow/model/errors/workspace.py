@@ -82,13 +82,14 @@ class WorkspaceFailed(ScratchflowError):
 
 
 class LimitReached(ScratchflowError):
-    """This process may not open more files, or has no more memory: what it could not read may be whole."""
+    """This process may not open more files, or has no more memory: that says nothing about the files themselves."""
 
     code = "workspace.limit_reached"
     exit_code = 1
-    message = "the workspace cannot be read: {reason}"
+    message = "stopped at a limit of this shell or machine: {reason}"
     hint = (
-        "`ulimit -a` shows the limits of this shell; with `ulimit -n 1024` it may open enough files"
+        "`ulimit -a` shows the limits of this shell; `ulimit -n 1024` lets it open enough files,"
+        " `ulimit -v unlimited` use what memory there is. Then run it again"
     )
 
 

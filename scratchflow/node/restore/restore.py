@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed
@@ -70,6 +71,7 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
         with nullcontext() if touches_nothing_here else context.alone(notify.remark):
             restored = _restore(context, notify, options)
     except OSError as error:
+        refuse_own_limit(error)
         scratch = context.workspace.scratch
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             path = error.filename if isinstance(error.filename, str) else scratch

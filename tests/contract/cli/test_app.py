@@ -44,6 +44,19 @@ def test_a_crash_is_an_error_with_a_report_and_no_traceback(
     assert "canary" not in report.read_text() + done.stdout + done.stderr
 
 
+def test_no_more_memory_is_no_defect(environment: dict[str, str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHING.replace("RuntimeError('secret=canary')", "MemoryError"),
+         "config", "path", "--json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert checked(done.stdout, done.returncode)[-1]["code"] == "workspace.limit_reached"
+    assert not (tmp_path / "state/scratchflow/crashes").exists()
+
+
 @pytest.fixture
 def waiting(environment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A command that has said hello and now waits for a configuration that never comes."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from scratchflow.archive.files.limits import refuse_own_limit
+from scratchflow.archive.files.limits import limit_reached, refuse_own_limit
 from scratchflow.archive.scan import scan as scanning
 from scratchflow.model.errors.workspace import LimitReached
 from tests.unit.archive.conftest import Bench
@@ -31,8 +31,18 @@ def only_so_many_more(count: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_it_is_refused(code: int) -> None:
-    with pytest.raises(LimitReached, match="cannot be read"):
+    with pytest.raises(LimitReached, match="limit"):
         refuse_own_limit(OSError(code, os.strerror(code)))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_so_are_memory_and_threads(error: Exception) -> None:
+    assert isinstance(limit_reached(error), LimitReached)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("other"), ValueError(), BlockingIOError(11, "try")])
+def test_a_defect_is_none(error: Exception) -> None:
+    assert limit_reached(error) is None
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENOENT, errno.ESTALE])

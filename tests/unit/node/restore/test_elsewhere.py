@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.disk.building import PREFIX, building_beside, sweep_beside
+from scratchflow.model.errors.workspace import LimitReached
+from tests.unit.archive.files.test_limits import only_so_many_more
 from tests.unit.conftest import Desk
 
 
@@ -93,3 +95,12 @@ def test_another_host_is_given_a_week(tmp_path: Path) -> None:
     assert outer.is_dir()
     sweep_beside(tmp_path, time.time() + 8 * 86400)
     assert not outer.exists()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_what_it_may_not_open_is_no_fault_of_the_disk(desk: Desk, tmp_path: Path) -> None:
+    desk.write("work/" + "deep/" * 60 + "file", "x")
+    desk.backup()
+    with only_so_many_more(24), pytest.raises(LimitReached, match="Too many open files"):
+        desk.restore(to=tmp_path / "all")
+    assert not (tmp_path / "all").exists()
