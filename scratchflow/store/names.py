@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.model.ages import age_at, for_people, short_id, short_ids, taken_s, wall_time
-from scratchflow.model.errors.snapshots import SnapshotAmbiguous, SnapshotMissing
+from scratchflow.model.errors.snapshots import (
+    SnapshotAmbiguous,
+    SnapshotMissing,
+    SnapshotUnreadable,
+)
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import closest, shortened
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import LATEST, Catalogue, taken_at
+from scratchflow.store.directory import MANIFEST_SUFFIX
 
 if TYPE_CHECKING:
     from scratchflow.model.moments import Moment
@@ -38,17 +43,17 @@ class Asker(msgspec.Struct, frozen=True):
 def find_snapshot(catalogue: Catalogue, wanted: str, asker: Asker | None = None) -> Manifest:
     """The one snapshot that is meant; SnapshotAmbiguous or SnapshotMissing say what there is instead.
 
-    A snapshot that cannot be read is never passed over for an older one.
+    A snapshot that cannot be read is never passed over for an older one: SnapshotUnreadable.
     """
     asker = asker or Asker()
     if wanted == LATEST and (latest := catalogue.latest):
         return latest
     if _BEFORE_LATEST.fullmatch(wanted):
-        return _readable(catalogue, wanted, _before_latest(catalogue, wanted, asker), asker)
+        return _readable(catalogue, _before_latest(catalogue, wanted, asker))
     if wanted.startswith(_NAME_MARK):
         return _by_message(catalogue, wanted, asker)
     if wanted in _ids(catalogue):
-        return _readable(catalogue, wanted, wanted, asker)
+        return _readable(catalogue, wanted)
     if (moment := _moment(catalogue, wanted, asker)) is not None:
         return _at_moment(catalogue, wanted, moment, asker)
     return _by_id(catalogue, wanted, asker)
@@ -67,7 +72,7 @@ def _by_id(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
         if len(matches) > 1:
             raise _ambiguous(catalogue, wanted, matches, asker)
         if matches:
-            return _readable(catalogue, wanted, matches[0], asker)
+            return _readable(catalogue, matches[0])
     raise _missing(catalogue, wanted, asker)
 
 
@@ -119,7 +124,7 @@ def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) 
     if not past:
         raise _missing(catalogue, wanted, asker, _oldest(catalogue, asker))
     last = max(past, key=lambda one: (times[one], one))
-    found = _readable(catalogue, wanted, last, asker)
+    found = _readable(catalogue, last)
     earlier = moment.is_day and times[last] < moment.since_s
     none_then = "; none was taken that day, so this is the last one before it" if earlier else ""
     asker.tell(
@@ -151,12 +156,14 @@ def _unread(catalogue: Catalogue) -> list[str]:
     return [one.snapshot for one in catalogue.skipped if taken_s(one.snapshot) is not None]
 
 
-def _readable(catalogue: Catalogue, wanted: str, snapshot: str, asker: Asker) -> Manifest:
+def _readable(catalogue: Catalogue, snapshot: str) -> Manifest:
     for one in catalogue.snapshots:
         if one.id == snapshot:
             return one
-    reason = next(one.reason for one in catalogue.skipped if one.snapshot == snapshot)
-    raise _missing(catalogue, wanted, asker, f"`{snapshot}` cannot be used: {reason}; ")
+    unread = next(one for one in catalogue.skipped if one.snapshot == snapshot)
+    first = unread.way_out(f"repair `{snapshot}{MANIFEST_SUFFIX}` in the store")
+    next_step = f"{first}; `scratchflow snapshots list` shows which can be read"
+    raise SnapshotUnreadable(snapshot=snapshot, reason=unread.reason, next_step=next_step)
 
 
 def _described(snapshot: str, manifest: Manifest | None, when: str, name: str = "") -> str:

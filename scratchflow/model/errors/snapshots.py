@@ -87,6 +87,15 @@ class NothingOnMirror(ScratchflowError):
     hint = "`rclone lsf {mirror}` where the store is shows what is there; `scratchflow config get backup.mirror` shows what the profile says"
 
 
+class SnapshotUnreadable(ScratchflowError):
+    """The snapshot that was asked for is there, and its manifest cannot be used: half, foreign, or of a newer version."""
+
+    code = "snapshot.unreadable"
+    exit_code = 31
+    message = "snapshot `{snapshot}` cannot be read: {reason}"
+    hint = "{next_step}"
+
+
 class LatestUnreadable(ScratchflowError):
     """The newest snapshot cannot be read, and an older one must not silently take its place."""
 

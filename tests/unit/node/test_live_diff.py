@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.snapshot_words import diffed, diffed_in_full
-from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing, SnapshotUnreadable
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Diff, DiffWorkspace
 from scratchflow.model.results.snapshots import SnapshotsDiffed
@@ -167,9 +167,9 @@ def test_nor_is_one_that_is_not_the_newest(desk: Desk) -> None:
     newest = str(desk.backup().snapshot)
     write_base(desk.context.workspace, desk.context.store, base)
     desk.place.manifest(base).write_bytes(seal_manifest(b'{"schema": 99}'))
-    with pytest.raises(SnapshotMissing, match=base) as caught:
+    with pytest.raises(SnapshotUnreadable, match=f"{base}.*made by a newer scratchflow") as caught:
         differs(desk)
-    assert "made by a newer scratchflow" in caught.value.shown_hint
+    assert "nothing is damaged" in caught.value.shown_hint
     assert differs(desk, newest) == {}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotUnreadable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, newest_listed, read_catalogue
@@ -80,9 +80,8 @@ def test_an_unusable_manifest_is_skipped_with_its_reason(
     listed = read_catalogue(place)
     assert [one.id for one in listed.snapshots] == [make_id(60)]
     assert [one.snapshot for one in listed.skipped] == [make_id()]
-    with pytest.raises(SnapshotMissing) as caught:
+    with pytest.raises(SnapshotUnreadable, match=make_id()):
         find_snapshot(listed, make_id())
-    assert make_id() in caught.value.shown_hint
     assert re.search(reason, listed.skipped[0].reason)
 
 

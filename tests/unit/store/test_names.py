@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scratchflow.model.ages import short_id
-from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotAmbiguous, SnapshotMissing
+from scratchflow.model.errors.snapshots import (
+    LatestUnreadable,
+    SnapshotAmbiguous,
+    SnapshotMissing,
+    SnapshotUnreadable,
+)
 from scratchflow.model.moments import read_moment
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import Catalogue, Skipped
@@ -198,9 +203,11 @@ def test_a_message_names_a_snapshot() -> None:
 
 @pytest.mark.parametrize("wanted", [B, "bbbbbb", "latest~1", "yesterday", "15 Nov 11:00"])
 def test_a_snapshot_that_cannot_be_read_is_never_passed_over_for_an_older_one(wanted: str) -> None:
-    with pytest.raises(SnapshotMissing) as caught:
+    with pytest.raises(
+        SnapshotUnreadable, match=f"`{B}` cannot be read: its manifest is damaged"
+    ) as caught:
         found(catalogue(A, C, skipped=(B,)), wanted)
-    assert f"`{B}` cannot be used: its manifest is damaged" in caught.value.shown_hint
+    assert f"repair `{B}.json` in the store" in caught.value.shown_hint
 
 
 def test_latest_refuses_while_the_newest_cannot_be_read() -> None:
