@@ -25,6 +25,7 @@ from scratchflow.model.errors.hop import (
     HopUnfinished,
     NameTakenThere,
     OtherWorkThere,
+    UnsavedWouldDiverge,
     WorkDiverged,
     WouldDiverge,
 )
@@ -169,7 +170,9 @@ class _Moving:
                 if there.profile.scheduler == "slurm" and _held(target) is None:
                     return
             request = self._foretold_settle(held, newest, parents)
-            diverged = WouldDiverge(source=source, to=there.name, other=newest or "latest")
+            diverged: ClustersDiverged = UnsavedWouldDiverge(source=source, to=there.name)
+            if request.snapshot != _YET_TO_BE_TAKEN:
+                diverged = WouldDiverge(source=source, to=there.name, other=newest or "latest")
             with failures_of(there):
                 _ask_to_settle(target, request, diverged)
 
@@ -229,10 +232,12 @@ class _Moving:
         """OtherWorkThere when the newest snapshot there is of work that is not known here: `up` would take ours for newer."""
         newest, ours = lacking.newest, max((one.id for one in offered.snapshots), default="")
         known = {ours, *offered.parents, *offered.parents.values(), None}
-        if known.isdisjoint({newest, lacking.newest_work}) and (
-            ours > str(newest) or self._would_save()
-        ):
-            source, to = self._source.settings.name, self._there.settings().name
+        if not known.isdisjoint({newest, lacking.newest_work}):
+            return
+        source, to = self._source.settings.name, self._there.settings().name
+        if self._would_save():
+            raise UnsavedWouldDiverge(source=source, to=to)
+        if ours > str(newest):
             raise OtherWorkThere(source=source, to=to, other=ours or "latest", theirs=newest)
 
     def _would_save(self) -> bool:

@@ -142,3 +142,17 @@ class OtherWorkThere(WouldDiverge):
         "work went on at both since they parted: at `{to}` up to snapshot {theirs}, and at `{source}` up to snapshot {other};"
         " nothing was copied or restored"
     )
+
+
+class UnsavedWouldDiverge(ClustersDiverged):
+    """What a dry run says where the work here is in no snapshot yet: none can be named that would be gone on with."""
+
+    code = "hop.unsaved_would_diverge"
+    message = (
+        "work went on at both since they parted: at `{to}`, and at `{source}`, where it is not saved yet;"
+        " nothing was copied or restored"
+    )
+    hint = (
+        "`scratchflow -p {source} backup` saves it; `scratchflow -p {source} hop --to {to} --dry-run` then says"
+        " how to go on with the one or the other"
+    )

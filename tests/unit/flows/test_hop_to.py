@@ -24,6 +24,7 @@ from scratchflow.model.errors.hop import (
     HopUnfinished,
     NameTakenThere,
     OtherWorkThere,
+    UnsavedWouldDiverge,
     WorkDiverged,
     WouldDiverge,
 )
@@ -350,7 +351,8 @@ def test_work_there_that_is_not_known_here_is_not_restored_over(
     assert f"at `b` up to snapshot {A}, and at `a` up to snapshot {B}" in str(caught.value)
     assert f"`scratchflow -p a snapshots copy {B} --to b`" in caught.value.shown_hint
     assert "`scratchflow -p b up`" in caught.value.shown_hint
-    assert [step for step in world.steps if not step.startswith("save")] == []
+    looked = ("save", "backup on a")  # a dry run asks what it would save
+    assert [step for step in world.steps if not step.startswith(looked)] == []
 
 
 @pytest.mark.parametrize(
@@ -390,8 +392,11 @@ def test_a_dry_run_knows_that_what_is_not_saved_yet_would_be_newer(
     world.newest_there = world.newest_work_there = B
     world.seen_there = (kind, A)
     if is_refused:
-        with pytest.raises(OtherWorkThere):
+        with pytest.raises(UnsavedWouldDiverge) as caught:
             world.hop(dry_run=True)
+        assert caught.value.exit_code == ClustersDiverged.exit_code
+        assert A not in f"{caught.value} {caught.value.shown_hint}"  # they have it in common
+        assert "`scratchflow -p a backup` saves it" in caught.value.shown_hint
     else:
         world.hop(dry_run=True)
     world.jobs = []
@@ -460,6 +465,13 @@ def test_a_dry_run_refuses_what_the_run_would_find_on_the_node_there(world: Worl
     assert caught.value.exit_code == ClustersDiverged.exit_code
     assert f"at `b`, and at `a` up to snapshot {A}; nothing was copied" in str(caught.value)
     assert f"`scratchflow -p a snapshots copy {A} --to b`" in caught.value.shown_hint
+
+
+def test_a_dry_run_that_is_refused_for_unsaved_work_asks_for_a_backup_first(world: World) -> None:
+    world.jobs_there, world.went_on_from = [_job(9)], B
+    world.rows, world.seen_there, world.parent = [A, B], ("incremental", ""), B
+    with pytest.raises(UnsavedWouldDiverge, match="at `a`, where it is not saved yet"):
+        world.hop(dry_run=True)
 
 
 def test_what_the_next_step_brings_is_no_reason_for_a_warning(
