@@ -56,18 +56,28 @@ def shrink_since(
 def agreed_upon(place: StoreDirectory, parent: Parent) -> Parent:
     """The parent, or what it came from when it is a safety snapshot: nobody agreed to what was missing in that.
 
-    Before a part of a snapshot is restored, one is taken of what there is, however little.
+    Before a part of a snapshot is restored, one is taken of what there is, however little. Restored as a whole
+    later, as the newest one there is, it is as little as before.
     """
-    if parent.manifest.purpose != "safety":
+    if parent.manifest.purpose not in {"safety", "restored"}:
         return parent
     listed = {one.id: one for one in read_catalogue(place).snapshots}
     manifest = parent.manifest
-    while manifest.purpose == "safety" and manifest.parent in listed:
-        manifest = listed[manifest.parent]
+    while (before := listed.get(manifest.parent or "")) and _is_safety(manifest, before):
+        manifest = before
+    if manifest is parent.manifest:
+        return parent
     with suppress(ScratchflowError):  # one that cannot be read has nothing to compare
         index = open_index(place.archive(manifest.id))
         return msgspec.structs.replace(parent, manifest=manifest, index=index)
     return parent
+
+
+def _is_safety(manifest: Manifest, before: Manifest) -> bool:
+    """Whether a snapshot is a safety snapshot, or one that was restored."""
+    return manifest.purpose == "safety" or (
+        manifest.purpose == "restored" and before.purpose == "safety"
+    )
 
 
 def shrank_while_saved(parent: Manifest, index: Index, saved: Index, roots: Sequence[str]) -> bool:

@@ -102,6 +102,25 @@ def test_what_a_safety_snapshot_lacks_nobody_has_agreed_to(desk: Desk, count: in
     assert not desk.backup().shrunk  # the smaller one is what it is compared with now
 
 
+def test_nor_after_it_was_restored_as_the_newest_one(desk: Desk) -> None:
+    for number in range(20):
+        desk.write(f"work/many/{number}", "x" * 10_000)
+    whole = str(desk.backup().snapshot)
+    for file in (desk.work / "many").iterdir():
+        file.unlink()
+    make_clean(desk)
+    desk.restore(whole, paths=("many/1",))
+    safety = desk.ids[-1]
+    desk.restore(safety)  # what plain `restore` brings
+    desk.write("work/two")
+    with pytest.raises(ShrinkGuard, match="23 files") as asked:
+        desk.backup()
+    assert whole in asked.value.shown_hint
+    desk.restore(whole)
+    desk.write("work/three")
+    assert not desk.backup().shrunk
+
+
 def test_files_that_are_excluded_now_are_not_called_deleted(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/README")
