@@ -12,6 +12,7 @@ from scratchflow.flows.alias import show_alias
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on, with_alias
+from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
 from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.errors.by_code import error_from_agent
 from scratchflow.model.errors.store import NoSpace, StoreLost, StoreUnusable
@@ -99,8 +100,12 @@ def _looked(cluster: Cluster, request: Hold) -> MadeReady:
             held[:] = alias or ()
         cluster.emit(event)
 
-    with _saying_that_the_node_stays(held):
-        ready = cluster.on_login("make ready", asked, MadeReady, emit=watch)
+    try:
+        with _saying_that_the_node_stays(held):
+            ready = cluster.on_login("make ready", asked, MadeReady, emit=watch)
+    except (AllocationEnded, NodeFailed) as error:  # its node is lost: what follows takes another
+        cluster.emit(Warned(code=error.code, message=f"{error}; taking another node"))
+        return MadeReady(seen=seen_on(cluster))
     return msgspec.structs.replace(ready, seen=with_alias(settings, ready.seen, caller))
 
 

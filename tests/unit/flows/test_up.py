@@ -12,7 +12,8 @@ import pytest
 from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.up import up
-from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
@@ -131,6 +132,24 @@ def test_without_a_running_node_one_is_taken_before_the_workspace_is_looked_at(
     done = desk.up()
     assert (done.changed, done.node, done.job_id, done.end_time) == (True, "node-9", 9, "then")
     assert desk.taken == [Hold()]
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        NodeFailed(node="node-1", reason="Slurm has given it up"),
+        AllocationEnded(job_id=1, reason="its time is up"),
+    ],
+)
+def test_a_node_that_is_lost_while_it_is_looked_at_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: ScratchflowError
+) -> None:
+    desk = Desk(tmp_path, monkeypatch, make_ready=lost, look=seen(None))
+    desk.alias_at("node-1")
+    done = desk.up()
+    assert (done.node, desk.taken) == ("node-9", [Hold()])
+    (warned,) = [event for event in desk.cluster.told if isinstance(event, Warned)]
+    assert (warned.code, warned.message) == (lost.code, f"{lost}; taking another node")
 
 
 def test_an_alias_that_leads_elsewhere_and_a_node_that_is_asked_for_go_the_same_way(
