@@ -79,7 +79,9 @@ def taken_apart(arguments: Sequence[str]) -> Typed | None:
             options[name] = []
         elif name in _WITH_VALUE or name in form.with_value:
             value = next(rest, "")
-            is_odd = not value.strip().strip("/") or value.startswith("-")
+            is_odd = value.strip("/. ") == "" or value.startswith(
+                "-"
+            )  # `restore` has words for these
             if is_odd or (name in options and name not in _MAY_BE_REPEATED):
                 return None
             options.setdefault(name, []).append(value)

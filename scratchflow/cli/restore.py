@@ -1,5 +1,6 @@
 """`scratchflow restore`: bring the workspace, or a part of it, back."""
 
+import posixpath
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -132,7 +133,8 @@ def restore(
 
 
 def _checked(paths: Sequence[str], command: str) -> tuple[str, ...]:
-    if not all(path.strip().strip("/") for path in paths):
+    # `"$DIR/."` too: what begins with a slash is meant as a whole path.
+    if not all(path.strip() and posixpath.normpath(path.strip()).strip("/") for path in paths):
         problem = "`--path` is empty, or only `/`: a variable that is not set? `--path .` is the whole workspace"
         raise UsageInvalid(problem=problem, command=command)
     return tuple(paths)

@@ -85,6 +85,7 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
         (["restore", "--to", "laptop:x", "--from", "y"], "exclude each other"),
         (["restore", "--path", ""], "`--path .` is the whole workspace"),
         (["restore", "--path", "/"], "`--path .` is the whole workspace"),
+        (["restore", "--path", "/."], "`--path .` is the whole workspace"),
         (["snapshots", "export", "laptop:"], "needs a file"),
     ],
 )
