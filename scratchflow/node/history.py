@@ -201,9 +201,24 @@ def verify_snapshots(
             continue
         problems = [known] if known else borrowed_problems(place, one, proven)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
-    checked = [one for one in chosen if one.id not in {each.id for each in newer}]
+    removed = _removed_meanwhile(place, bad)
+    bad = [one for one in bad if one.id not in removed]
+    unchecked = removed | {one.id for one in newer}
+    checked = [one for one in chosen if one.id not in unchecked]
     _record(place, checked, {one.id: one.reason for one in bad}, own=reasons.keys())
     return SnapshotsVerified(checked=len(checked), bad=bad, newer=newer)
+
+
+def _removed_meanwhile(place: StoreDirectory, bad: Sequence[BadSnapshot]) -> set[str]:
+    """Which of these are not in the store any more: `prune` took them while they were read.
+
+    None where nothing is left at all: no prune does that, but a store that is not mounted looks so.
+    """
+    if not bad:
+        return set()
+    now = read_catalogue(place)
+    listed = {one.id for one in now.snapshots} | {one.snapshot for one in now.skipped}
+    return {one.id for one in bad if one.id not in listed} if listed else set()
 
 
 def _newer_archives(place: StoreDirectory, archives: Iterable[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest
+from scratchflow.node import history
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import read_verified
@@ -69,6 +70,32 @@ def test_what_prune_left_whole_verifies(tmp_path: Path) -> None:
     assert desk.place.archive(taken[2]).exists()
     assert all(restores(desk, one) for one in desk.ids)
     assert bad(desk) == {}
+
+
+def test_what_is_removed_while_it_is_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path)
+    taken = a_chain(desk)
+    before = read_catalogue(desk.place)
+    for one in taken[3:5]:
+        give_up(desk, one)
+    monkeypatch.setattr(history, "warned_catalogue", lambda *_: before)
+    found = verify_snapshots(desk.context, desk.notify, [])
+    assert (found.bad, found.checked) == ([], 4)
+    assert read_verified(desk.place).keys() == set(taken) - set(taken[3:5])
+
+
+def test_a_store_that_goes_away_while_it_is_read_is_not_taken_for_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path)
+    taken = a_chain(desk)
+    before = read_catalogue(desk.place)
+    monkeypatch.setattr(history, "warned_catalogue", lambda *_: before)
+    monkeypatch.setattr(history, "record_verified", lambda *_: None)  # there is nowhere to
+    desk.place.directory.rename(tmp_path / "away")
+    assert bad(desk).keys() == set(taken)
 
 
 @pytest.mark.parametrize("damage", ["missing", "flipped", "truncated"])
