@@ -50,7 +50,7 @@ def test_a_laptop_in_another_zone(
     end = time.strftime("%H:%M", time.gmtime(end_s + 12 * 3600))
     assert f", until {end} (" in laptop.run("status").stdout
     with Terminal(laptop.argv("status", "--watch"), laptop.environment) as terminal:
-        terminal.wait_for("! the allocation ends in")
+        terminal.wait_for(f"until {end}")
         for row in terminal.rows:
             assert len(row) <= 80
         terminal.press(CTRL_C)
