@@ -31,8 +31,8 @@ from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.chunks import in_one_piece
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
-from scratchflow.archive.write.frame_sink import FRAME_BYTES, FrameSink, Out
-from scratchflow.archive.write.writer import append_index
+from scratchflow.archive.write.archive_out import FRAME_BYTES, Out
+from scratchflow.archive.write.frame_sink import FrameSink
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def import_archive(
             b"",
             "the archive has no checksums: damage to it would go unnoticed",
         )
-    append_index(index, sink)
+    sink.append_index(index)
     return Imported(index, sink.written, sink.digest.text(), index.counts())
 
 
@@ -141,7 +141,7 @@ def write_complete(
         sink.abort()
         raise
     index.roots = roots
-    append_index(index, sink)
+    sink.append_index(index)
     return Imported(index, sink.written, sink.digest.text(), index.counts())
 
 

@@ -11,7 +11,7 @@ from scratchflow.archive.format.tar_headers import BLOCK, CHUNKS_DIRECTORY
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.archive.write.member_writer import Member
 
 # What ustar holds without further ado; beyond that a pax header is needed, or may be.

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
 import msgspec
 
-from scratchflow.archive.format.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
-from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.tree.index import ArchiveFrames
-from scratchflow.model.errors.store import TargetFull
-
-FRAME_BYTES = 4 << 20
-assert FRAME_BYTES <= MAX_FRAME_BYTES  # noqa: S101 - a promise of the format, checked at import
-
-
-class Out(Protocol):
-    """What an archive is written to: a raw binary file, opened by the caller."""
-
-    def write(self, content: bytes, /) -> int | None:
-        """Writes some of the bytes and says how many (None or all for a buffered file)."""
-
-
-class FdOut:
-    """A plain descriptor as an `Out`."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def write(self, content: bytes | memoryview, /) -> int:
-        """One `write` system call."""
-        return os.write(self._descriptor, content)
+from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
+from scratchflow.archive.write.archive_out import FRAME_BYTES, ArchiveOut, Out
 
 
 class _Frame(msgspec.Struct, frozen=True):
@@ -57,7 +31,7 @@ _MAX_SMALLEST_BYTES = 64 << 20
 _MAX_THREADS = 8
 
 
-class FrameSink:
+class FrameSink(ArchiveOut):
     """Takes the tar stream into the buffer of the current frame, and sends full frames off.
 
     Memory is bounded: `flush` waits for a free buffer, and for frames that wait to be written.
@@ -65,10 +39,7 @@ class FrameSink:
     """
 
     def __init__(self, out: Out | int, *, archive_id: str, level: int, threads: int) -> None:
-        self.frames = ArchiveFrames(archive_id)
-        self.digest = WholeDigest()
-        self.written = 0
-        self._out: Out = FdOut(out) if isinstance(out, int) else out
+        super().__init__(out, archive_id)
         self._level = level
         self._error: BaseException | None = None
         threads = min(threads, _MAX_THREADS)
@@ -177,19 +148,12 @@ class FrameSink:
         self._writer.join()
         self._compressors.shutdown()
 
-    def append(self, content: bytes) -> None:
-        """Writes bytes that are no part of the tar stream, after the last frame."""
-        self._write(content)
-
     def _write_frames(self) -> None:
         while (frame := self._under_way.get()) is not None:
             try:
                 packed = frame.packed()
                 if self._error is None:
-                    self._write(packed)
-                    ends = self.frames.raw_ends
-                    ends.append((ends[-1] if ends else 0) + frame.raw_bytes)
-                    self.frames.packed_ends.append(self.written)
+                    self.add_frame(packed, frame.raw_bytes)
             except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for it
                 self._error = error
             frame.done()
@@ -203,23 +167,3 @@ class FrameSink:
             return out[: compress_frame(raw, self._level, out, smallest=smallest)]
         finally:
             self._free.put(buffer)
-
-    def _write(self, packed: bytes | memoryview) -> None:
-        self.digest.update(packed)
-        try:
-            self._write_all(packed)
-        except OSError as error:
-            if error.errno in {
-                errno.ENOSPC,
-                errno.EDQUOT,
-            }:  # the store's own files say so themselves
-                path = getattr(self._out, "name", self.frames.id)
-                raise TargetFull(path=path, reason=error.strerror) from error
-            raise
-        self.written += len(packed)
-
-    def _write_all(self, packed: bytes | memoryview) -> None:
-        view = memoryview(packed)
-        while view:
-            count = self._out.write(view)  # type: ignore[arg-type]  # any buffer will do
-            view = view[len(view) if count is None else count :]

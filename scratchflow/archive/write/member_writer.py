@@ -28,7 +28,7 @@ from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.source_file import (
     SourceError,

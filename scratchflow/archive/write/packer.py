@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scratchflow.archive.format.container import compress_frame
 from scratchflow.archive.scan.scan import ScannedTree
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.member_writer import Member, MemberWriter
 

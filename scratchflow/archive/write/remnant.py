@@ -21,7 +21,7 @@ from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.reader import open_regular, read_exactly, true_frames
 from scratchflow.archive.tree.index import ArchiveFrames, Index
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 
 Range = tuple[int, int]  # begin and end in the tar stream

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from queue import Empty, Full, Queue
 from typing import Generic, TypeVar
 
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from scratchflow.archive.files.chunker import Window, cut_windows
 from scratchflow.archive.files.digest import StreamDigest, update_with_zeros
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES, data_extents
 from scratchflow.archive.tree import chunks
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 
 # The new chunks of one window, a header and what fills the last block up fit into one frame.
 WINDOW_BYTES = FRAME_BYTES - (64 << 10)

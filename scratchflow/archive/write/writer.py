@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from scratchflow.archive.compare.plan import Plan, plan
-from scratchflow.archive.format.container import (
-    Footer,
-    pack_footer,
-)
 from scratchflow.archive.format.index_check import check_references
-from scratchflow.archive.format.index_codec import dump_index
 from scratchflow.archive.format.tar_headers import BLOCK, END_OF_ARCHIVE
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import Counts
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.archive.write.batches import Bundle, bundles, large_files_of
-from scratchflow.archive.write.frame_sink import FrameSink, Out
-from scratchflow.archive.write.index_builder import begin_index, finish_index, same_tree, without
+from scratchflow.archive.write.frame_sink import FrameSink
+from scratchflow.archive.write.index_builder import begin_index, finish_index, without
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.member_writer import MemberWriter
 from scratchflow.archive.write.packer import Packing, unpacked_notes
 from scratchflow.archive.write.packer_pool import Frame, Packers
+from scratchflow.archive.write.written import Written
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.large_files import LargeFiles
 
-__all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
+__all__ = ["Item", "Plan", "Progress", "plan", "write"]
 
 # Beyond this many, one thread that hashes what they make is the limit.
 _MAX_PACKERS = 8
@@ -40,20 +33,6 @@ _MAX_PACKERS = 8
 _BYTES_EACH = 8 << 20
 
 Item = Callable[[str, bytes], None]  # (action, path)
-
-
-class Written(msgspec.Struct, frozen=True):
-    """What was written. `cache` belongs beside the workspace once the snapshot is committed."""
-
-    index: Index
-    cache: ScanCache
-    archive_bytes: int
-    digest: str
-    counts: Counts
-    needs: list[str]
-    full: bool
-    changed_files: int
-    changed_bytes: int
 
 
 def write(
@@ -96,7 +75,7 @@ def write(
         check_references(
             index
         )  # whatever went wrong above: what nobody could open is not committed
-        append_index(index, sink)
+        sink.append_index(index)
     return Written(
         index=index,
         cache=ScanCache.of(plan.scanned, index, index.flags),
@@ -107,33 +86,6 @@ def write(
         full=plan.full,
         changed_files=plan.changed_files,
         changed_bytes=plan.changed_bytes,
-    )
-
-
-def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: str) -> Written:
-    """An archive that holds no member: another snapshot's tree, all of its content left there.
-
-    `cache` says what the workspace looks like that holds this very tree.
-    """
-    sink = FrameSink(out, archive_id=archive_id, level=0, threads=1)
-    try:
-        sink.put(END_OF_ARCHIVE)
-        sink.close()
-    except BaseException:
-        sink.abort()
-        raise
-    again = same_tree(index, archive_id, cache.flags, sink.frames)
-    append_index(again, sink)
-    return Written(
-        index=again,
-        cache=cache.renamed(archive_id),
-        archive_bytes=sink.written,
-        digest=sink.digest.text(),
-        counts=again.counts(),
-        needs=again.needs,
-        full=False,
-        changed_files=0,
-        changed_bytes=0,
     )
 
 
@@ -226,15 +178,3 @@ class _Members:
         return writer.relinked.isdisjoint(entries) and writer.dropped.isdisjoint(
             links.get(entry, -1) for entry in entries
         )
-
-
-def append_index(index: Index, sink: FrameSink) -> None:
-    """Writes the index and the footer after the last frame."""
-    offset = sink.written
-    digest = hashlib.sha256()
-    for frame in dump_index(index):
-        digest.update(frame)
-        sink.append(frame)
-    index_bytes = sink.written - offset
-    footer = Footer(offset, index_bytes, digest.digest(), sink.digest.text())
-    sink.append(pack_footer(footer))

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 import msgspec
 
 from scratchflow.agent.upload import Upload
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.archive.write.streamed import Streamed
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of

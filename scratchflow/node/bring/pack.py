@@ -13,8 +13,9 @@ from scratchflow.archive.progress import Progress
 from scratchflow.archive.scan.brought import BringRules, scan_directory
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.tree import Counts
-from scratchflow.archive.write.frame_sink import Out
-from scratchflow.archive.write.writer import Written, write
+from scratchflow.archive.write.archive_out import Out
+from scratchflow.archive.write.writer import write
+from scratchflow.archive.write.written import Written
 from scratchflow.model.errors.workspace import SourceUnusable
 from scratchflow.model.text import printable
 from scratchflow.process.git import GitFailed, tracked_files

@@ -15,7 +15,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.store.catalogue import time_to_tell
 
 if TYPE_CHECKING:
-    from scratchflow.archive.write.writer import Written
+    from scratchflow.archive.write.written import Written
 from scratchflow.node.snapshot.options import SnapshotOptions
 
 

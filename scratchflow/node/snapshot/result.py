@@ -15,7 +15,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.progress import Notifier
 
 if TYPE_CHECKING:
-    from scratchflow.archive.write.writer import Written
+    from scratchflow.archive.write.written import Written
 
 _SHOWN_UNSAVED = 20
 

@@ -42,7 +42,7 @@ from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 
 if TYPE_CHECKING:
-    from scratchflow.archive.write.writer import Written
+    from scratchflow.archive.write.written import Written
     from scratchflow.store.commit.commit import NewSnapshot
 
 
@@ -242,7 +242,7 @@ def _commit_tree(
     started_s = context.monotonic()
     heard = Heard.so_far(notify)
     snapshot = fresh_id(read_catalogue(lock.place), context.now(), context.token(3))
-    from scratchflow.archive.write.writer import write_again
+    from scratchflow.archive.write.written import write_again
     from scratchflow.node.snapshot.manifest import new_manifest
     from scratchflow.store.commit.commit import NewSnapshot
 

@@ -11,7 +11,7 @@ from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.selection import Selection
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.archive.write.streamed import Streamed
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.events import Data, Progress

@@ -22,7 +22,7 @@ from scratchflow.archive.format.container import FOOTER_WORD
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.tar_reader import Member
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, fill
 

@@ -10,7 +10,7 @@ import pytest
 from scratchflow.archive.read.batches import Unit, batches_of, spread, units_of
 from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.workers.queue import MAX_SHARES
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench
 
 

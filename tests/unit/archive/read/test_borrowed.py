@@ -9,7 +9,7 @@ import pytest
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench
 
 

@@ -12,7 +12,7 @@ from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.proven import Proven, is_left
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FdOut
+from scratchflow.archive.write.archive_out import FdOut
 from scratchflow.archive.write.remnant import Range, ranges_in, write_remnant
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench

@@ -15,7 +15,7 @@ from scratchflow.archive.read import reader, segments, verify
 from scratchflow.archive.read.hashed import HashedFile
 from scratchflow.archive.read.segments import Segments, are_right
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, fill
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")

@@ -14,7 +14,7 @@ import pytest
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read import reader, verify
 from scratchflow.archive.restore import extract
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, fill, tree_state

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore import extract
 from scratchflow.archive.restore.displace import Displacing, Held
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, fill, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")

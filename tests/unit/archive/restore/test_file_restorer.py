@@ -11,7 +11,7 @@ from scratchflow.archive.restore import extract
 from scratchflow.archive.restore import file_restorer as contents
 from scratchflow.archive.restore.placer import Placer
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import (
     Bench,
     fill,

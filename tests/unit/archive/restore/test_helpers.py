@@ -17,7 +17,7 @@ from scratchflow.archive.restore import helpers as restore_helpers
 from scratchflow.archive.restore import placer as placing
 from scratchflow.archive.restore.placer import Placer
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.restore import TargetNotEmpty
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import NoSpace

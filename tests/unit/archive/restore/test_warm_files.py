@@ -10,7 +10,7 @@ import pytest
 
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.archive.write.batches import bundles, large_files_of
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, fill
 
 

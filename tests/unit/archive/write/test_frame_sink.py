@@ -12,7 +12,8 @@ import pytest
 
 from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.write.frame_sink import _MAX_SMALLEST_BYTES, FRAME_BYTES, FrameSink
+from scratchflow.archive.write.archive_out import FRAME_BYTES
+from scratchflow.archive.write.frame_sink import _MAX_SMALLEST_BYTES, FrameSink
 from scratchflow.model.errors.store import TargetFull
 
 _CONTENT = random.Random(1).randbytes(1 << 20) * 9 + b"the end"  # noqa: S311 - the same every time

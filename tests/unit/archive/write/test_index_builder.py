@@ -11,7 +11,7 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.scan import reread as looking
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import writer
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, fill, tree_state
 
 

@@ -13,7 +13,7 @@ from scratchflow.archive.read import verify
 from scratchflow.archive.read.reader import open_index, read_file
 from scratchflow.archive.tree.index import RECHECK, Index
 from scratchflow.archive.write import writer
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.store import NoSpace
 from tests.unit.archive.conftest import Bench, tree_state
 

@@ -19,8 +19,8 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import packer_pool as packers
 from scratchflow.archive.write import writer
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.archive.write.batches import Bundle
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.archive.write.packer import Packing
 from scratchflow.model.errors.store import NoSpace
 from tests.unit.archive.conftest import Bench, fill, tree_state, wait_until_gone

@@ -20,7 +20,7 @@ from scratchflow.archive.read.verify import verify_archive, verify_bytes
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.write import remnant
-from scratchflow.archive.write.frame_sink import FdOut
+from scratchflow.archive.write.archive_out import FdOut
 from scratchflow.archive.write.remnant import expected_bytes, merged, ranges_in, write_remnant
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.archive_out import Out
 from scratchflow.archive.write.streamed import PIECE_BYTES, Streamed
 
 DATA = bytes(range(256)) * 4096 * 3

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scratchflow.archive.read import reader, verify
-from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, age_directories, fill, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")

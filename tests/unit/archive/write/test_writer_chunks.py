@@ -21,7 +21,7 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write import writer
+from scratchflow.archive.write.written import write_again
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 
@@ -171,7 +171,7 @@ def test_a_file_without_changes_keeps_its_chunks_through_snapshots(bench: Bench)
     _check(bench, index, "again")
     with bench.path("D").open("wb", buffering=0) as out:
         assert bench.cache
-        again = writer.write_again(index, bench.cache, out, archive_id="D").index
+        again = write_again(index, bench.cache, out, archive_id="D").index
     assert sorted(again.needs) == ["A", "B", "C"]
     assert verify_archive(bench.path("D"), open_archive=bench.path) == []
 
