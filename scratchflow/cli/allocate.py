@@ -57,6 +57,8 @@ def shown(got: Allocated) -> Iterator[str]:
         yield f"its scratch holds an older copy, of snapshot {named(got.warm)}; `scratchflow up` brings the newest, {named(got.newest)}"
     elif got.warm:
         yield f"it is warm: its scratch holds snapshot {named(got.warm)}"
+    else:
+        yield "`scratchflow up` brings the workspace there"
     if got.alias:
         yield f"`ssh {got.alias}` leads there"
     yield from other_nodes(got.nodes, got.alias)
