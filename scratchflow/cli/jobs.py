@@ -188,16 +188,14 @@ def rerun(
     """
     slurm = slurm_table(resource_flags(context))
     request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
-    if not current:
-        return on_login(caller(context), "jobs rerun", request, _shown_again)
     who = caller(context)
 
     def flow(emit: Emit) -> Submitted:
-        from scratchflow.flows.jobs.submit import rerun_current
+        from scratchflow.flows.jobs import submit
 
-        return rerun_current(who, emit, request)
+        return (submit.rerun_current if current else submit.rerun)(who, emit, request)
 
-    return Call("jobs rerun", flow, shown_submitted)
+    return Call("jobs rerun", flow, shown_submitted if current else _shown_again)
 
 
 def _shown_again(done: Submitted) -> Iterator[str]:

@@ -43,6 +43,14 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     return msgspec.structs.replace(done, is_current=frozen is not None)
 
 
+def rerun(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
+    """`jobs rerun`: a job once more, from its own snapshot."""
+    settings = caller.settings()
+    with cluster_of(settings, caller, emit, once=True) as cluster:
+        warn_of_environment(settings.profile, emit, missed_by="the job")
+        return cluster.on_login("jobs rerun", asked, Submitted)
+
+
 def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     """`jobs rerun --current`: a job once more, from the workspace as it is now."""
     settings = caller.settings()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.flows.jobs import submit as module
-from scratchflow.flows.jobs.submit import rerun_current, submit
+from scratchflow.flows.jobs.submit import rerun, rerun_current, submit
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
@@ -102,7 +102,8 @@ def test_an_environment_that_the_job_will_be_without_is_named_before(
     cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers, profile=profile))
     submit(cluster.caller, cluster.emit, Submit(command=("x",)))
     rerun_current(cluster.caller, cluster.emit, RerunJob(wanted="41"))
+    assert rerun(cluster.caller, cluster.emit, RerunJob(wanted="41")) == DONE
     said = [event.message for event in cluster.told if isinstance(event, Warned)]
-    assert len(said) == 2
+    assert len(said) == 3
     assert all("in no snapshot: the job is without it" in words for words in said)
     assert all("backup.also" in words for words in said)
