@@ -14,6 +14,8 @@ import msgspec
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
 from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
+from scratchflow.flows.moved import CODE as MOVED
+from scratchflow.flows.moved import forget_move, note_move
 from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
@@ -60,6 +62,7 @@ def hop_to(
         if request.dry_run:
             moving.look(held)
             return _foretold(settings.name, there.settings().name)
+        forget_move(there.settings().name)
         now, snapshot = moving.bring_over(held, leave_behind=leave_behind)
         emit(Progress(phase="giving the old node back"))
         cleared = clear_on(source, ClearOptions(leave_behind=leave_behind))
@@ -68,6 +71,7 @@ def hop_to(
             moving.copy([left])
             message = f"`{settings.name}` was still worked on: what changed is in snapshot {left}, in both stores"
             emit(Warned(code="hop.left_behind", message=message))
+        _note(settings.name, there.settings().name, emit)
     return HoppedTo(
         source=settings.name,
         to=there.settings().name,
@@ -81,6 +85,15 @@ def hop_to(
         sent_bytes=moving.sent_bytes,
         left_behind=left,
     )
+
+
+def _note(source: str, to: str, emit: Emit) -> None:
+    """So that `status` and `up` of the profile that was left say where the work is."""
+    try:
+        note_move(source, to)
+    except OSError as error:
+        message = f"that the work is at `{to}` now could not be noted here: {error.strerror}"
+        emit(Warned(code="hop.not_noted", message=message))
 
 
 def of_profile(caller: Caller, profile: str) -> Caller:
@@ -120,7 +133,7 @@ class _Moving:
         self.copy([snapshot], require=self._require_no_other_work)
         there = self._there.settings()
         with failures_of(there), self._damage_there():
-            remarks = remarks_of(there.name, _without_behind(self._emit))
+            remarks = remarks_of(there.name, _without(self._emit, "workspace.behind"))
             now = up(self._there, remarks, self._request, run_editor=False)
         for _ in range(_CATCH_UPS):
             with failures_of(there), self._damage_there():
@@ -157,7 +170,8 @@ class _Moving:
         if held is None:
             self._require_copied(seen)
         with failures_of(self._there.settings()):
-            up(self._there, remarks_of(to, self._emit), self._request, run_editor=False)
+            remarks = remarks_of(to, _without(self._emit, MOVED))
+            up(self._there, remarks, self._request, run_editor=False)
         self._look_at_workspace(held, newest, parents)
 
     def _look_at_workspace(
@@ -296,11 +310,11 @@ class _Moving:
                 _require_equal(target, settled.snapshot)
 
 
-def _without_behind(emit: Emit) -> Emit:
-    """All but that the workspace does not continue the newest snapshot: the next step brings that one, or refuses."""
+def _without(emit: Emit, code: str) -> Emit:
+    """All but what the move itself mends: that the work is elsewhere, or that the workspace does not continue the newest snapshot."""
 
     def pass_on(event: Event) -> None:
-        if not (isinstance(event, Warned) and event.code == "workspace.behind"):
+        if not (isinstance(event, Warned) and event.code == code):
             emit(event)
 
     return pass_on

@@ -9,6 +9,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_untouch
 from scratchflow.dispatch.every_profile import on_every_profile
 from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
+from scratchflow.flows.moved import moved_in_words, read_move
 from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD
@@ -54,7 +55,17 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     others = held.nodes[1:] if held and node else []
     problem = alias_problem(settings, alias, node, others)
     problems = [*seen.problems, *([problem] if problem else [])]
-    return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+    seen = _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+    return seen if held else _with_move(settings, seen)
+
+
+def _with_move(settings: Settings, seen: StatusShown) -> StatusShown:
+    """After `hop --to` the next step is where the work went, not a node for what was left behind."""
+    moved = read_move(settings)
+    if moved is None or not seen.next_step:
+        return seen
+    what, how = moved_in_words(settings.name, moved)
+    return msgspec.structs.replace(seen, next_step=f"{what}; {how}")
 
 
 def problems_of(settings: Settings, seen: StatusShown) -> list[Problem]:

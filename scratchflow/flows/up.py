@@ -7,9 +7,12 @@ from contextlib import contextmanager
 
 import msgspec
 
+from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import show_alias
 from scratchflow.flows.allocate import allocate_on, session_here
+from scratchflow.flows.moved import CODE as MOVED
+from scratchflow.flows.moved import forget_move, moved_in_words, read_move
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on, with_alias
 from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
@@ -46,10 +49,12 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         _warn_of_another_store(seen, emit)
         allocated = None
         if settled is None or autobackup is None:
+            _warn_if_moved(settings, seen, emit)
             allocated = _node(cluster, seen, request)
             if request.dry_run:
                 return _foretold(cluster, seen, allocated)
             settled, autobackup = _settled(cluster, seen, allocated)
+            forget_move(settings.name)
         else:
             _say(settled, emit)
     editor = opened(settings, settled.path, caller.environment, run=run_editor, exists=True)
@@ -142,6 +147,14 @@ def _warn_of_another_store(seen: StatusShown, emit: Emit) -> None:
     for problem in seen.problems:
         if problem.name == STORE_MOVED:
             emit(Warned(code=problem.name, message=f"{problem.detail}; {problem.fix}"))
+
+
+def _warn_if_moved(settings: Settings, seen: StatusShown, emit: Emit) -> None:
+    """Before a node is taken for what `hop --to` left behind, while there is time for Ctrl-C."""
+    moved = None if seen.allocation else read_move(settings)
+    if moved is not None:
+        what, how = moved_in_words(settings.name, moved)
+        emit(Warned(code=MOVED, message=f"{what}, and what follows goes on without it; {how}"))
 
 
 @contextmanager

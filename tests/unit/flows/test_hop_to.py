@@ -14,6 +14,7 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
+from scratchflow.flows.moved import note_move, read_move
 from scratchflow.flows.transfer import copy as copy_module
 from scratchflow.flows.transfer.copy import Require
 from scratchflow.model.errors.allocation import NodeNotSaved
@@ -51,6 +52,7 @@ class World:
     """Two clusters; every step is noted, and `saves` are the snapshots that the node here gives one after the other."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
         config = tmp_path / "config.toml"
         config.write_text(
             "".join(f'[profiles.{name}]\nlogin = "{name}"\nstore = "/s"\n' for name in ("a", "b"))
@@ -337,6 +339,18 @@ def test_work_on_both_sides_keeps_both_nodes_and_says_how_to_take_the_one_or_the
         "`scratchflow -p a clear`",
     ):
         assert step in hint
+
+
+def test_where_the_work_went_is_noted_and_that_it_came_is_not(world: World) -> None:
+    note_move("b", "a")
+    world.hop(dry_run=True)
+    there = module.of_profile(world.who, "b")
+    assert read_move(there.settings()) is not None
+    world.hop()
+    assert read_move(there.settings()) is None
+    moved = read_move(world.who.settings())
+    assert moved is not None
+    assert moved.to == "b"
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -15,12 +15,13 @@ from scratchflow.cli.status_lines import shown as shown_lines
 from scratchflow.config.settings import Asked
 from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
+from scratchflow.flows.moved import note_move
 from scratchflow.flows.status import status, with_alias
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
-from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias import park_alias, point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, job, seen
 
@@ -56,6 +57,22 @@ def test_the_alias_is_this_machines_to_add(tmp_path: Path, use: Any) -> None:
     assert shown.alias
     assert shown.alias.target == "node-1"
     assert names(shown) == ["session.lost"]
+
+
+def test_after_a_hop_to_another_cluster_the_next_step_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    cluster = ToldCluster(tmp_path, {})
+    settings = msgspec.structs.replace(cluster.settings, profiles=["p", "b"])
+    park_alias(places_of(settings), settings.profile.alias, settings.name)
+    note_move("p", "b")
+    left = with_alias(settings, seen(None), cluster.caller).next_step
+    assert left.startswith("the work went to profile `b` (just now); `scratchflow -p b up`")
+    with_alias_at(cluster, "node-1")
+    held = with_alias(settings, seen(job(1)), cluster.caller).next_step
+    assert held
+    assert "went to" not in held
 
 
 def test_a_job_that_waits_has_no_node_for_the_alias(tmp_path: Path) -> None:

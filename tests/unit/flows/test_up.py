@@ -11,6 +11,7 @@ import pytest
 
 from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
+from scratchflow.flows.moved import note_move
 from scratchflow.flows.up import up
 from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
@@ -150,6 +151,24 @@ def test_a_node_that_is_lost_while_it_is_looked_at_is_replaced(
     assert (done.node, desk.taken) == ("node-9", [Hold()])
     (warned,) = [event for event in desk.cluster.told if isinstance(event, Warned)]
     assert (warned.code, warned.message) == (lost.code, f"{lost}; taking another node")
+
+
+def test_that_the_work_is_at_another_cluster_is_told_before_a_node_is_taken_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    desk = Desk(tmp_path, monkeypatch, look=seen(None))
+    config = tmp_path / "config.toml"
+    config.write_text(
+        'default_profile = "p"\n' + config.read_text() + '[profiles.b]\nlogin = "b"\n'
+    )
+    note_move("p", "b")
+    for dry_run, told in ((True, 1), (False, 1), (False, 0)):
+        desk.cluster.told.clear()
+        desk.up(dry_run=dry_run)
+        warned = [event for event in desk.cluster.told if isinstance(event, Warned)]
+        assert len(warned) == told
+        assert all("the work went to profile `b`" in event.message for event in warned)
 
 
 def test_an_alias_that_leads_elsewhere_and_a_node_that_is_asked_for_go_the_same_way(
