@@ -83,7 +83,9 @@ def _regular(index: Index, path: str, entry: int) -> int:
     kind = index.mode[entry] & KIND_MASK
     if kind == REGULAR:
         return index.hardlinks.get(entry, entry)
-    asked = {"path": path, "snapshot": index.id, "typed": shlex.quote(path)}
+    # `/` alone is no path that `restore` takes: it is what an empty variable leaves.
+    typed = shlex.quote(path) if path.strip("/") else "."
+    asked = {"path": path, "snapshot": index.id, "typed": typed}
     if kind == SYMLINK:
         raise PathLeadsOut(target=os.fsdecode(index.target(entry)), **asked)
     raise PathIsDirectory(**asked)

@@ -105,6 +105,9 @@ def test_what_has_no_content_is_refused_with_the_way_on(desk: Desk) -> None:
         with pytest.raises(PathIsDirectory) as caught:
             cat(desk, path)
         assert f"show {desk.ids[-1]} {path}" in caught.value.shown_hint
+    with pytest.raises(PathIsDirectory) as caught:
+        cat(desk, "/")
+    assert f"restore {desk.ids[-1]} --path .`" in caught.value.shown_hint
     with pytest.raises(PathLeadsOut, match="`/etc/hostname`"):
         cat(desk, "out")
     with pytest.raises(PathAmbiguous):
