@@ -57,7 +57,7 @@ def shown(got: Allocated) -> Iterator[str]:
         yield f"its scratch holds an older copy, of snapshot {named(got.warm)}; `scratchflow up` brings the newest, {named(got.newest)}"
     elif got.warm:
         yield f"it is warm: its scratch holds snapshot {named(got.warm)}"
-    else:
+    elif got.job_id is not None:  # on this machine alone, it is where it always is
         yield "`scratchflow up` brings the workspace there"
     if got.alias:
         yield f"`ssh {got.alias}` leads there"

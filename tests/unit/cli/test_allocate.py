@@ -36,3 +36,17 @@ def test_it_says_what_is_there_and_what_comes_next(
     first, *others = shown(got)
     assert first == "node `node-1`, job 7"
     assert others == [line, "`ssh compile_machine` leads there"]
+
+
+def test_on_one_machine_the_workspace_is_there() -> None:
+    got = Allocated(
+        job_id=None,
+        node="here",
+        partition="",
+        end_time=None,
+        alias=None,
+        reused=False,
+        warm=None,
+        command="",
+    )
+    assert list(shown(got)) == ["node `here`"]
