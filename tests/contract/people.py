@@ -12,6 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "scratchflow"]
 BERLIN = "CET-1CEST,M3.5.0,M10.5.0/3"
+_TRIES = 20
 
 
 class Person:
@@ -29,7 +30,7 @@ class Person:
         self.work.mkdir(parents=True)
 
     def run(self, *arguments: str, at: str = "") -> subprocess.CompletedProcess[str]:
-        while True:
+        for _ in range(_TRIES):
             done = subprocess.run(
                 [*self._clock(at), *PROGRAM, *arguments],
                 env=self.environment,
@@ -41,7 +42,8 @@ class Person:
             # What a killed process of the same number left is in the way: faketime gives up
             # before it starts the program. The next process has another number.
             if not done.stderr.startswith("faketime: "):
-                return done
+                break
+        return done
 
     def says(self, *arguments: str, at: str = "") -> str:
         done = self.run(*arguments, at=at)
