@@ -6,18 +6,15 @@ from pathlib import PurePosixPath
 
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
+from scratchflow.node.environment.missing import directory_of
 
 
 def warn_of_environment(profile: Profile, emit: Emit, *, missed_by: str = "the next node") -> None:
     """Before it is missed: what is in no snapshot stays on the node."""
-    layers = profile.environment
     saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
-    # A conda environment without a `/` is one that conda knows by its name.
-    for key, path in (
-        ("venv", layers.venv),
-        ("conda", layers.conda if "/" in layers.conda else ""),
-    ):
-        if not path or path.startswith(("/", "~", "$")):
+    for key in ("venv", "conda"):
+        path = directory_of(profile.environment, key)
+        if not path or path.startswith("/"):
             continue
         if any(PurePosixPath(path).is_relative_to(one) for one in saved):
             continue
