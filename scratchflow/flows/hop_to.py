@@ -46,6 +46,8 @@ from scratchflow.model.results.up import UpAndRunning
 _CATCH_UPS = 4
 # In the place of an id: what a dry run would save first.
 _YET_TO_BE_TAKEN = "yet to be taken"
+# What `up` there may warn of, and the move itself mends, or is refused for.
+_MENDED = {MOVED, "workspace.behind"}
 
 
 def hop_to(
@@ -62,7 +64,6 @@ def hop_to(
         if request.dry_run:
             moving.look(held)
             return _foretold(settings.name, there.settings().name)
-        forget_move(there.settings().name)
         now, snapshot = moving.bring_over(held, leave_behind=leave_behind)
         emit(Progress(phase="giving the old node back"))
         cleared = clear_on(source, ClearOptions(leave_behind=leave_behind))
@@ -89,6 +90,7 @@ def hop_to(
 
 def _note(source: str, to: str, emit: Emit) -> None:
     """So that `status` and `up` of the profile that was left say where the work is."""
+    forget_move(to)
     try:
         note_move(source, to)
     except OSError as error:
@@ -133,7 +135,7 @@ class _Moving:
         self.copy([snapshot], require=self._require_no_other_work)
         there = self._there.settings()
         with failures_of(there), self._damage_there():
-            remarks = remarks_of(there.name, _without(self._emit, "workspace.behind"))
+            remarks = remarks_of(there.name, _without_mended(self._emit))
             now = up(self._there, remarks, self._request, run_editor=False)
         for _ in range(_CATCH_UPS):
             with failures_of(there), self._damage_there():
@@ -170,7 +172,7 @@ class _Moving:
         if held is None:
             self._require_copied(seen)
         with failures_of(self._there.settings()):
-            remarks = remarks_of(to, _without(self._emit, MOVED))
+            remarks = remarks_of(to, _without_mended(self._emit))
             up(self._there, remarks, self._request, run_editor=False)
         self._look_at_workspace(held, newest, parents)
 
@@ -310,11 +312,11 @@ class _Moving:
                 _require_equal(target, settled.snapshot)
 
 
-def _without(emit: Emit, code: str) -> Emit:
+def _without_mended(emit: Emit) -> Emit:
     """All but what the move itself mends: that the work is elsewhere, or that the workspace does not continue the newest snapshot."""
 
     def pass_on(event: Event) -> None:
-        if not (isinstance(event, Warned) and event.code == code):
+        if not (isinstance(event, Warned) and event.code in _MENDED):
             emit(event)
 
     return pass_on

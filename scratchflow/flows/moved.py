@@ -7,6 +7,7 @@ and nobody would notice that there are two lines of work now.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -36,7 +37,8 @@ def note_move(profile: str, to: str) -> None:
 
 def forget_move(profile: str) -> None:
     """The work is there again, or somebody goes on with what was left there."""
-    _file(profile).unlink(missing_ok=True)
+    with suppress(OSError):  # it stays, and is told once more: no reason to end what has been done
+        _file(profile).unlink(missing_ok=True)
 
 
 def read_move(settings: Settings) -> Moved | None:

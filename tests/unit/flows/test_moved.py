@@ -46,3 +46,13 @@ def test_of_a_note_that_cannot_be_read_nothing_is_known(left: Settings, tmp_path
     (file,) = (tmp_path / "state").rglob("a.json")
     file.write_bytes(msgspec.json.encode({"to": 7}))
     assert read_move(left) is None
+
+
+def test_a_note_that_cannot_be_removed_ends_nothing(left: Settings, tmp_path: Path) -> None:
+    note_move("a", "b")
+    (file,) = (tmp_path / "state").rglob("a.json")
+    file.unlink()
+    file.mkdir()  # what nobody can unlink, not even root
+    forget_move("a")
+    assert file.is_dir()
+    assert read_move(left) is None
