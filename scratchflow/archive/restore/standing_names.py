@@ -53,8 +53,11 @@ def _is_same_link(index: Index, entry: int, handles: DirectoryHandles) -> bool:
     found = _status(index, entry, handles)
     if found is None or not stat.S_ISLNK(found.st_mode):
         return False
-    directory = handles.get(index.group_of(entry))
-    target = os.readlink(index.names[entry], dir_fd=directory)
+    try:
+        directory = handles.get(index.group_of(entry))
+        target = os.readlink(index.names[entry], dir_fd=directory)
+    except OSError:  # something else lies there by now
+        return False
     return (target, found.st_mtime_ns) == (index.target(entry), index.mtime_ns[entry])
 
 
