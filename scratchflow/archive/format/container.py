@@ -10,6 +10,7 @@ import msgspec
 import xxhash
 from lz4 import block as lz4_block
 
+from scratchflow.archive.format.lz4_blocks import pack_block, unpack_block, unpacked
 from scratchflow.archive.format.whole_digest import SHA256, XXH3, pack_digest, unpack_digest
 from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.model.snapshot import NEWEST_FORMAT
@@ -82,36 +83,41 @@ def compress_frame(raw: memoryview, level: int, out: memoryview, *, smallest: bo
 
     `smallest` takes time for fewer bytes, whatever the level.
 
-    Block by block, because the library makes a copy of what it returns: of a block that copy is
-    still in the processor's cache, of a whole frame it is not. The checksum is made here because
-    the library takes twice as long for it, block by block for the same reason.
+    Block by block: the next step finds a block in the processor's cache. The checksum is made here because the library
+    takes twice as long for it.
     """
     _DATA_HEADER.pack_into(out, 0, _DATA_START, len(raw), _header_check(len(raw)))
     position = _DATA_HEADER.size
-    mode = "high_compression" if level >= _FIRST_HIGH_LEVEL else "fast"
     acceleration = 1
     checksum = xxhash.xxh32()
     for start in range(0, len(raw), BLOCK_BYTES):
         block = raw[start : start + BLOCK_BYTES]
         checksum.update(block)
-        packed = lz4_block.compress(
-            block, mode=mode, compression=level, acceleration=acceleration, store_size=False
-        )
-        acceleration = 2 if len(packed) > len(block) * _HARDLY_SMALLER else 1
-        if smallest and mode == "fast" and len(packed) < len(block) * _WORTH_ANOTHER_TRY:
-            again = lz4_block.compress(
-                block, mode="high_compression", compression=_SMALLEST_LEVEL, store_size=False
-            )
-            packed = min(again, packed, key=len)
-        size_field = len(packed)
-        if len(packed) >= len(block):
-            packed, size_field = block, len(block) | _UNCOMPRESSED
+        room = out[position + _BLOCK_SIZE.size :]
+        if level >= _FIRST_HIGH_LEVEL:
+            count = _put_smaller(block, level, room, len(block))
+        else:
+            count = pack_block(block, room, acceleration) or len(block)
+            acceleration = 2 if count > len(block) * _HARDLY_SMALLER else 1
+            if smallest and count < len(block) * _WORTH_ANOTHER_TRY:
+                count = _put_smaller(block, _SMALLEST_LEVEL, room, count)
+        size_field = count
+        if count == len(block):
+            room[:count] = block
+            size_field |= _UNCOMPRESSED
         _BLOCK_SIZE.pack_into(out, position, size_field)
-        position += _BLOCK_SIZE.size
-        out[position : position + len(packed)] = packed
-        position += len(packed)
+        position += _BLOCK_SIZE.size + count
     _DATA_TRAILER.pack_into(out, position, 0, checksum.intdigest())
     return position + _DATA_TRAILER.size
+
+
+def _put_smaller(block: memoryview, level: int, room: memoryview, than: int) -> int:
+    """Takes time to pack a block, puts it into the room if it becomes smaller than this, and says how long it is then."""
+    packed = lz4_block.compress(block, mode="high_compression", compression=level, store_size=False)
+    if len(packed) >= than:
+        return than
+    room[: len(packed)] = packed
+    return len(packed)
 
 
 def decompress_frame(packed: bytes | memoryview, raw_bytes: int) -> bytes:
@@ -146,10 +152,14 @@ class FrameBlocks:
     takes a part knows a digest for it.
     """
 
-    def __init__(self, read: ReadPart, packed_bytes: int, raw_bytes: int) -> None:
+    def __init__(
+        self, read: ReadPart, packed_bytes: int, raw_bytes: int, room: memoryview | None = None
+    ) -> None:
+        """With a `room` for all of it, blocks are put there, each at its place; else into memory of their own."""
         self._read = read
         self._end = packed_bytes - _DATA_TRAILER.size  # of the last block
         self.raw_bytes = raw_bytes
+        self._room = room
         self._count = -(-raw_bytes // BLOCK_BYTES)
         self._places: list[tuple[int, int]] = []  # where a block begins, and its size field
         self._next = _DATA_HEADER.size  # where the first block begins that is not in `_places`
@@ -187,11 +197,21 @@ class FrameBlocks:
     def all(self) -> tuple[list[memoryview], int]:
         """All blocks, and the checksum that they must have together."""
         blocks = [self._read_block(number) for number in range(self._count)]
+        return blocks, self._checksum()
+
+    def one_by_one(self, room: memoryview) -> Iterator[memoryview]:
+        """All blocks, each of which may lie in the room until the next one is asked for."""
+        for number in range(self._count):
+            yield self._read_block(number, room)
+        self._checksum()
+
+    def _checksum(self) -> int:
+        """What follows the last block; Malformed when the frame does not end there."""
         trailer = self._exactly(self._end, _DATA_TRAILER.size)
         end_mark, checksum = _DATA_TRAILER.unpack(trailer)
         if self._next != self._end or end_mark:
             raise Malformed("a frame is not as long as the index says")
-        return blocks, checksum
+        return int(checksum)
 
     def _exactly(self, offset: int, count: int) -> bytes | memoryview:
         content = self._read(offset, count)
@@ -216,25 +236,27 @@ class FrameBlocks:
             self._blocks[number] = self._read_block(number)
         return self._blocks[number]
 
-    def _read_block(self, number: int) -> memoryview:
+    def _read_block(self, number: int, room: memoryview | None = None) -> memoryview:
         start, size = self._place(number)
         block = self._exactly(start, size & ~_UNCOMPRESSED)
-        raw_bytes = min(BLOCK_BYTES, self.raw_bytes - number * BLOCK_BYTES)
-        raw = block if size & _UNCOMPRESSED else _decompress_block(block, raw_bytes)
-        if len(raw) != raw_bytes:
+        begins = number * BLOCK_BYTES
+        raw_bytes = min(BLOCK_BYTES, self.raw_bytes - begins)
+        if room is None and self._room is not None:
+            room = self._room[begins : begins + raw_bytes]
+        if size & _UNCOMPRESSED:
+            content = memoryview(block)
+        elif room is not None:
+            content = room[:raw_bytes]
+            unpack_block(block, content)
+        else:
+            content = memoryview(unpacked(block, raw_bytes))
+        if len(content) != raw_bytes:
             raise Malformed("a block is not as long as it should be")
-        return memoryview(raw)
+        return content
 
 
 def _block_numbers(start: int, length: int) -> range:
     return range(start // BLOCK_BYTES, -(-(start + length) // BLOCK_BYTES))
-
-
-def _decompress_block(block: bytes | memoryview, raw_bytes: int) -> bytes:
-    try:
-        return bytes(lz4_block.decompress(block, uncompressed_size=raw_bytes))
-    except lz4_block.LZ4BlockError as error:
-        raise Malformed(f"a frame cannot be decompressed: {error}") from None
 
 
 def _header_check(raw_bytes: int) -> int:

@@ -142,7 +142,7 @@ def read_into(descriptor: int, view: memoryview, offset: int) -> None:
 
 
 class _Buffer(threading.local):
-    """Room for one packed frame a thread, used again: fresh memory costs as much as reading."""
+    """Room for one frame a thread, used again: fresh memory costs as much as reading."""
 
     def __init__(self) -> None:
         self._room = bytearray()
@@ -163,6 +163,7 @@ class Archives:
         self._frames: dict[int, ArchiveFrames] = {}  # of those that are open
         self._lock = threading.Lock()
         self._buffer = _Buffer()
+        self._content_buffer = _Buffer()
 
     def __enter__(self) -> Archives:
         return self
@@ -252,8 +253,9 @@ class Archives:
         return wanted_bytes <= self.raw_bytes(number, frame) // _SMALL_PART
 
     def _whole_frame(self, number: int, frame: int, room: GetRoom | None) -> FrameBlocks:
-        packed = self._packed(number, frame, room)
-        return FrameBlocks(part_of(packed), len(packed), self.raw_bytes(number, frame))
+        packed, raw_bytes = self._packed(number, frame, room), self.raw_bytes(number, frame)
+        content = (room or self._content_buffer.view)(raw_bytes)
+        return FrameBlocks(part_of(packed), len(packed), raw_bytes, content)
 
     def _bounds(self, number: int, frame: int) -> tuple[int, int]:
         self._descriptor(number)

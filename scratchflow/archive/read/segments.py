@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scratchflow.archive.format.container import FrameBlocks, part_of
+from scratchflow.archive.format.container import BLOCK_BYTES, FrameBlocks, part_of
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import BLOCK, END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import read_members
@@ -115,7 +115,8 @@ class Segments:
         return stream.position
 
     def _content(self, segment: Segment, *, ends_here: bool) -> Iterator[bytes | memoryview]:
-        room = bytearray()
+        """In pieces, each of which holds until the next one is asked for."""
+        room, block = bytearray(), memoryview(bytearray(BLOCK_BYTES))
         frames = self.frames
         for frame in range(segment.first, segment.end):
             at, end = frames.packed_start(frame), frames.packed_ends[frame]
@@ -124,7 +125,7 @@ class Segments:
             packed = memoryview(room)[: end - at]
             read_into(self.descriptor, packed, at)
             raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
-            yield from FrameBlocks(part_of(packed), len(packed), raw_bytes).all()[0]
+            yield from FrameBlocks(part_of(packed), len(packed), raw_bytes).one_by_one(block)
         if ends_here:
             yield END_OF_ARCHIVE
 

@@ -123,7 +123,9 @@ class _Frames:
         self._archives = archives
         self._pool = pool
         self._ahead = ahead
-        self._rooms = _Rooms(ahead + 2)
+        self._rooms = _Rooms(
+            2 * (ahead + 2)
+        )  # a frame takes one as it is stored, one for its content
         self._turn = threading.Lock()  # two that write to one file would wait in the kernel, busily
 
     def contents(
@@ -171,7 +173,7 @@ class _Frames:
 
         def room(count: int) -> memoryview:
             taken.append(self._rooms.take(count))
-            return taken[0][:count]
+            return taken[-1][:count]
 
         places = [(start, length) for start, length, _ in parts]
         blocks = self._archives.fetched(number, frame, places, room)
@@ -183,7 +185,7 @@ class _Frames:
 
 
 class _Rooms:
-    """Memory for packed frames, used again: fresh memory costs as much as reading. Threads may share it."""
+    """Memory for frames, used again: fresh memory costs as much as reading. Threads may share it."""
 
     def __init__(self, spare: int) -> None:
         self._spare: deque[memoryview] = deque(maxlen=spare)
