@@ -23,7 +23,7 @@ from scratchflow.archive.format.index_codec import load_index, read_header
 from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
-from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotNewer, UnsafeMember
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
 
@@ -73,7 +73,12 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
-        raise SnapshotDamaged(snapshot=name, reason=error, archive=name) from error
+        raise _unusable(error)(snapshot=name, reason=error, archive=name) from error
+
+
+def _unusable(error: Exception) -> type[SnapshotDamaged]:
+    """What to say of a snapshot when this is wrong with an archive."""
+    return SnapshotNewer if isinstance(error, NewerFormat) else SnapshotDamaged
 
 
 def archives_read(path: Path) -> set[str]:
@@ -292,7 +297,7 @@ class Archives:
         """The error for a frame that cannot be used."""
         archive = self.index.archives[number].id
         reason = f"{archive}.tar.lz4, frame {frame}: {error}"
-        return SnapshotDamaged(snapshot=self.index.id, reason=reason, archive=archive)
+        return _unusable(error)(snapshot=self.index.id, reason=reason, archive=archive)
 
     def frames_of(self, entry: int) -> range:
         """The frames that hold the bytes of a file that lies in one piece."""

@@ -59,6 +59,14 @@ class SnapshotDamaged(ScratchflowError):
     hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
 
 
+class SnapshotNewer(SnapshotDamaged):
+    """A newer scratchflow made an archive that the snapshot needs: nothing is wrong with it, and this one cannot read it."""
+
+    code = "snapshot.newer"
+    message = "snapshot `{snapshot}` needs a newer scratchflow: {reason}"
+    hint = "until then, restore an older one by its id: `scratchflow snapshots list` shows them"
+
+
 class DamagedAtSource(SnapshotDamaged):
     """A snapshot that was to be copied is damaged in the store that it comes from."""
 

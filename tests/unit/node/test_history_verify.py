@@ -16,7 +16,7 @@ from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotNewer
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest
 from scratchflow.node import history
 from scratchflow.node.history import verify_snapshots
@@ -268,7 +268,7 @@ def test_what_needs_an_archive_that_a_newer_version_rewrote_is_not_called_damage
     desk.place.manifest(first).unlink()
     found = verify_snapshots(desk.context, desk.notify, [])
     assert (found.checked, found.bad, [one.id for one in found.newer]) == (0, [], others)
-    with pytest.raises(SnapshotDamaged, match="made by a newer scratchflow"):
+    with pytest.raises(SnapshotNewer, match="needs a newer scratchflow"):
         desk.restore(others[-1], to=tmp_path / "never")
     assert read_verified(desk.place) == {}
     archive = desk.place.archive(others[0])
