@@ -143,6 +143,7 @@ def part_of(packed: bytes | memoryview) -> ReadPart:
 
 
 ReadPart = Callable[[int, int], "bytes | memoryview"]  # (offset in the frame, how many bytes)
+GetRoom = Callable[[int], memoryview]  # memory for so many bytes
 
 
 class FrameBlocks:
@@ -153,13 +154,14 @@ class FrameBlocks:
     """
 
     def __init__(
-        self, read: ReadPart, packed_bytes: int, raw_bytes: int, room: memoryview | None = None
+        self, read: ReadPart, packed_bytes: int, raw_bytes: int, get_room: GetRoom | None = None
     ) -> None:
-        """With a `room` for all of it, blocks are put there, each at its place; else into memory of their own."""
+        """With `get_room`, blocks are put into a room for all of them, each at its place; else into memory of their own."""
         self._read = read
         self._end = packed_bytes - _DATA_TRAILER.size  # of the last block
         self.raw_bytes = raw_bytes
-        self._room = room
+        self._get_room = get_room
+        self._room: memoryview | None = None
         self._count = -(-raw_bytes // BLOCK_BYTES)
         self._places: list[tuple[int, int]] = []  # where a block begins, and its size field
         self._next = _DATA_HEADER.size  # where the first block begins that is not in `_places`
@@ -241,11 +243,9 @@ class FrameBlocks:
         block = self._exactly(start, size & ~_UNCOMPRESSED)
         begins = number * BLOCK_BYTES
         raw_bytes = min(BLOCK_BYTES, self.raw_bytes - begins)
-        if room is None and self._room is not None:
-            room = self._room[begins : begins + raw_bytes]
         if size & _UNCOMPRESSED:
             content = memoryview(block)
-        elif room is not None:
+        elif room := room or self._room_at(begins):
             content = room[:raw_bytes]
             unpack_block(block, content)
         else:
@@ -253,6 +253,12 @@ class FrameBlocks:
         if len(content) != raw_bytes:
             raise Malformed("a block is not as long as it should be")
         return content
+
+    def _room_at(self, begins: int) -> memoryview | None:
+        """What follows a place in the room. A frame whose blocks are all stored as they are needs none."""
+        if self._room is None and self._get_room:
+            self._room = self._get_room(self.raw_bytes)
+        return self._room[begins:] if self._room else None
 
 
 def _block_numbers(start: int, length: int) -> range:

@@ -14,6 +14,7 @@ from scratchflow.archive.format.container import (
     FOOTER_BYTES,
     Footer,
     FrameBlocks,
+    GetRoom,
     decompress_frame,
     part_of,
     unpack_footer,
@@ -29,7 +30,6 @@ from scratchflow.model.text import printable
 
 OpenArchive = Callable[[str], Path]  # where the archive with this id lies
 Span = tuple[int, int, int, int]  # archive number, frame, where in the frame, length
-GetRoom = Callable[[int], memoryview]  # memory for so many bytes
 
 _Content = TypeVar("_Content")
 
@@ -259,8 +259,8 @@ class Archives:
 
     def _whole_frame(self, number: int, frame: int, room: GetRoom | None) -> FrameBlocks:
         packed, raw_bytes = self._packed(number, frame, room), self.raw_bytes(number, frame)
-        content = (room or self._content_buffer.view)(raw_bytes)
-        return FrameBlocks(part_of(packed), len(packed), raw_bytes, content)
+        get_room = room or self._content_buffer.view
+        return FrameBlocks(part_of(packed), len(packed), raw_bytes, get_room)
 
     def _bounds(self, number: int, frame: int) -> tuple[int, int]:
         self._descriptor(number)

@@ -40,6 +40,8 @@ from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 
+# Each holds a frame as it is stored and its content, 8 MiB, and one thread reads for all.
+_MAX_THREADS = 16
 # Memory for packed frames, used again: fresh memory costs as much as reading.
 Rooms = SimpleQueue[bytearray]
 
@@ -130,7 +132,7 @@ class _Check:
         """`is_compared` says that the digest of the file will be compared with that in a manifest."""
         self._path = path
         self._descriptor = descriptor
-        self._threads = threads
+        self._threads = min(threads, _MAX_THREADS)
         self._is_compared = is_compared
         self.source = self._from_the_start()
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # Fewer files than this for each, and it is not worth starting a helper.
 _FILES_EACH = 100
 _MAX_HELPERS = 7
+# Each holds a frame as it is stored and its content, 8 MiB, and one core writes to a file at a time.
+_MAX_THREADS = 16
 # A file of more frames than this is worth several threads, though all processes are at work.
 _FRAMES_ALONE = 64
 
@@ -70,7 +72,7 @@ class FileRestorer:
         self._index = archives.index
         self._placing = placing
         self._progress = progress
-        self._threads = threads
+        self._threads = min(threads, _MAX_THREADS)
         self.is_helped = helped
         self._local = threading.local()
         self._placers: list[Placer] = []
