@@ -88,19 +88,24 @@ def shown_restored(restored: Restored) -> Iterator[str]:
     if restored.abandoned:
         yield from _shown_abandoned(restored)
         return
+    yield from _shown_outcome(restored)
     for path in restored.moved_aside:
         yield f"what no snapshot holds was kept as `{printable(path)}`"
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
         yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
+    if restored.committed_as:
+        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
+    yield from on_the_others(restored)
+
+
+def _shown_outcome(restored: Restored) -> Iterator[str]:
     target, where = printable(restored.place or restored.target), on_host(restored.host)
     if restored.is_part:
         yield f"nothing to write: what was asked for is in `{target}`{where} already, as in snapshot {named(restored.snapshot)}"
-        yield from on_the_others(restored)
         return
     if restored.mode == "nothing":
         yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
-        yield from on_the_others(restored)
         return
     gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
     written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
@@ -110,9 +115,6 @@ def shown_restored(restored: Restored) -> Iterator[str]:
         took = format_took(restored.duration_s)
         source = named(restored.snapshot)
         yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
-    if restored.committed_as:
-        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
-    yield from on_the_others(restored)
 
 
 def _shown_abandoned(restored: Restored) -> Iterator[str]:

@@ -281,4 +281,6 @@ def _meant(option: str, possibilities: Sequence[str], command: str) -> str:
         return (
             f"; `{PROGRAM} config set backup.every TIME`, then `{PROGRAM} autobackup on`, does that"
         )
+    if option == "--array" and command.endswith(" submit"):
+        return "; `--grid`, `--zip` and `--spec` make an array, a task for each setting"
     return f"; did you mean `{possibilities[0]}`?" if possibilities else ""

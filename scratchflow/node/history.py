@@ -23,6 +23,7 @@ from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.errors.workspace import LimitReached
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import NOTHING, Diff, Nothing, Offsets, Show, Verify
 from scratchflow.model.results.snapshots import (
@@ -361,6 +362,8 @@ def borrowed_problems(place: StoreDirectory, manifest: Manifest, proven: Proven)
         return []
     try:
         index = open_index(place.archive(manifest.id))
+    except LimitReached:
+        raise
     except ScratchflowError as error:
         return [str(error)]
     return verify_borrowed(index, place.archive, proven)

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 
 import msgspec
 
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
@@ -239,6 +240,7 @@ def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped |
     except FileNotFoundError:  # pruned since the directory was listed
         return None
     except OSError as error:
+        refuse_own_limit(error)
         return Skipped(snapshot, f"its manifest cannot be read: {error.strerror}")
     except ValueError as error:
         is_newer = isinstance(error, NewerManifest)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from scratchflow.archive.files.digest import StreamDigest
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.archive.format.container import (
     FOOTER_BYTES,
     Footer,
@@ -73,6 +74,7 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
+        refuse_own_limit(error)
         raise _unusable(error)(snapshot=name, reason=error, archive=name) from error
 
 
@@ -291,6 +293,7 @@ class Archives:
             reason = f"the archive `{missing}`, which holds a part of it, is missing"
             raise SnapshotDamaged(snapshot=self.index.id, reason=reason) from None
         except (Malformed, OSError) as error:
+            refuse_own_limit(error)
             raise self.damaged(number, frame, error) from error
 
     def damaged(self, number: int, frame: int, error: Exception) -> SnapshotDamaged:

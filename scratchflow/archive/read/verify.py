@@ -12,6 +12,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.archive.format.container import (
     Footer,
     frame_blocks,
@@ -39,6 +40,7 @@ from scratchflow.archive.read.segments import Segments, are_right
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import LimitReached
 
 # Each holds a frame as it is stored and its content, 8 MiB, and one thread reads for all.
 _MAX_THREADS = 16
@@ -68,12 +70,14 @@ def verify_archive(
     except Malformed as error:
         return [str(error)]
     except OSError as error:
+        refuse_own_limit(error)
         return [f"it cannot be opened: {error.strerror}"]
     try:
         check = _Check(path, descriptor, threads or usable_cores(), is_compared=digest is not None)
         problems = check.run(open_archive, left, on_index)
         problems += _compare_digests(descriptor, check.source.finish(), digest)
     except OSError as error:  # the disk gives no answer where its bytes should be
+        refuse_own_limit(error)
         return [f"it cannot be read: {error.strerror}"]
     finally:
         os.close(descriptor)
@@ -91,6 +95,7 @@ def verify_bytes(
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
+        refuse_own_limit(error)
         return [f"it cannot be opened: {error.strerror}"]
     try:
         if hasattr(
@@ -152,6 +157,8 @@ class _Check:
                 return self._verify_remnant(footer, left)
             index = open_index(self._path)
             on_index(index)
+        except LimitReached:
+            raise
         except (ScratchflowError, Malformed) as error:
             return [str(error)]
         try:
@@ -159,6 +166,8 @@ class _Check:
             if not problems:
                 problems = self._verify_stream(index)
             return problems + (verify_borrowed(index, open_archive) if open_archive else [])
+        except LimitReached:
+            raise
         except (ScratchflowError, Malformed) as error:
             return [str(error)]
 
@@ -270,6 +279,7 @@ def _decompressed(
         raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
         return frame_blocks(memoryview(room)[:count], raw_bytes)
     except (Malformed, OSError) as error:
+        refuse_own_limit(error)
         reason = f"{frames.id}.tar.lz4, frame {frame}: {error}"
         raise SnapshotDamaged(snapshot=frames.id, reason=reason) from error
 

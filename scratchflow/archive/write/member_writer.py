@@ -430,4 +430,4 @@ def _refuse_endless_holes(size: int, extents: list[int] | None) -> None:
     """No reader takes a file with more holes: it is not stored, and is told as not saved."""
     if extents is not None and size - sum(extents[1::2]) > MAX_HOLE_BYTES:
         reason = f"it has more than {MAX_HOLE_BYTES >> 40} TiB of holes"
-        raise SourceError(OSError(errno.EFBIG, reason))
+        raise SourceError(OSError(errno.EINVAL, reason))

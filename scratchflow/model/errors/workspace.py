@@ -82,7 +82,7 @@ class WorkspaceFailed(ScratchflowError):
 
 
 class LimitReached(ScratchflowError):
-    """This process may not open more files, or has no more memory: that says nothing about the files themselves."""
+    """This process may not open more files or make larger ones, or has no more memory: that says nothing about the files."""
 
     code = "workspace.limit_reached"
     exit_code = 1

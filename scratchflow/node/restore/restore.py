@@ -72,21 +72,21 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
             restored = _restore(context, notify, options)
     except OSError as error:
         refuse_own_limit(error)
-        scratch = context.workspace.scratch
+        target = options.to or context.workspace.scratch
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            path = error.filename if isinstance(error.filename, str) else scratch
+            path = error.filename if isinstance(error.filename, str) else target
             raise TargetFull(path=path, reason=error.strerror) from error
-        raise WorkspaceFailed(path=_where(error, scratch), reason=error.strerror) from error
+        raise WorkspaceFailed(path=_where(error, target), reason=error.strerror) from error
     took_s = round(context.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
 
 
-def _where(error: OSError, scratch: Path) -> Path:
-    """What an error is about. Beneath scratch only the last name is known: the rest was open already."""
+def _where(error: OSError, target: Path) -> Path:
+    """What an error is about. Beneath the target only the last name is known: the rest was open already."""
     if error.filename is None or isinstance(error.filename, int):
-        return scratch
+        return target
     name = os.fsdecode(error.filename)
-    return Path(name) if os.path.isabs(name) else scratch / "…" / name
+    return Path(name) if os.path.isabs(name) else target / "…" / name
 
 
 def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> Restored:

@@ -139,7 +139,7 @@ def _before_safety(
         tell_if_safety(catalogue, newest, notify)
         return newest
     notify.remark(
-        f"snapshot {found.id} is taken: the newest, {newest.id}, was saved before another restore, and has what that"
+        f"snapshot {found.id} is used: the newest, {newest.id}, was saved before another restore, and has what that"
         f" replaced; `scratchflow restore {newest.id} --path …` brings that back"
     )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.archive.files.holes import hole_allowance
+from scratchflow.archive.files.limits import refuse_own_limit
 from scratchflow.archive.foreign.importer import (
     Imported,
     import_archive,
@@ -26,6 +28,7 @@ from scratchflow.archive.write.archive_out import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed, FileIncomplete, FileTaken
 from scratchflow.model.requests import Export, Import
 from scratchflow.model.results.transfer import SnapshotExported, SnapshotImported
@@ -312,7 +315,12 @@ def new_file(target: Path, token: str) -> Iterator[int]:
         fsync_directory(target.parent)
     except FileExistsError:
         raise FileTaken(path=target) from None
+    except TargetFull as full:  # who writes an archive knows no more than a descriptor
+        raise TargetFull(path=target, reason=full.fields["reason"]) from full
     except OSError as error:
+        refuse_own_limit(error)
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise TargetFull(path=target, reason=error.strerror) from error
         raise FileFailed(path=target, reason=error.strerror) from error
     finally:
         temp.unlink(missing_ok=True)

@@ -33,6 +33,7 @@ class ReadBack:
         self._error: OSError | None = None
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._is_alone = False
 
     def note_written(self, written_bytes: int) -> None:
         """So many bytes are in the file now."""
@@ -41,9 +42,17 @@ class ReadBack:
         with self._changed:
             self._written = written_bytes
             self._changed.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._follow, name="read-back", daemon=True)
-            self._thread.start()
+        if self._thread is None and not self._is_alone:
+            self._start()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._follow, name="read-back", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads allowed: all is read at the end
+            self._is_alone = True
+            return
+        self._thread = thread
 
     def finish(self, written_bytes: int) -> str:
         """The digest of the whole file, once the writer has made it durable; or its OSError."""

@@ -78,6 +78,10 @@ def test_the_top_lists_the_global_options_in_full() -> None:
         ("up --cpus-per-task 1", "; `--set slurm.cpus_per_task=VALUE` does that"),
         ("status --gres x", "no such option: --gres"),
         ("up --xyzzy", "no such option: --xyzzy"),
+        (
+            "submit --array 1-3 -- true",
+            "no such option: --array; `--grid`, `--zip` and `--spec` make an array, a task for each setting",
+        ),
     ],
 )
 def test_a_mistyped_word_is_told_with_the_right_one(line: str, said: str) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -14,22 +11,10 @@ from scratchflow.archive.files.limits import limit_reached, refuse_own_limit
 from scratchflow.archive.scan import scan as scanning
 from scratchflow.model.errors.workspace import LimitReached
 from tests.unit.archive.conftest import Bench
+from tests.unit.limited import only_so_many_more
 
 
-@contextmanager
-def only_so_many_more(count: int) -> Iterator[None]:
-    """This process may open only so many files more."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = set(map(int, os.listdir("/proc/self/fd")))
-    free = [number for number in range(len(taken) + count + 1) if number not in taken]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free[count], hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG])
 def test_it_is_refused(code: int) -> None:
     with pytest.raises(LimitReached, match="limit"):
         refuse_own_limit(OSError(code, os.strerror(code)))

@@ -14,8 +14,8 @@ import pytest
 
 from scratchflow.disk.building import PREFIX, building_beside, sweep_beside
 from scratchflow.model.errors.workspace import LimitReached
-from tests.unit.archive.files.test_limits import only_so_many_more
 from tests.unit.conftest import Desk
+from tests.unit.limited import only_so_many_more
 
 
 @pytest.fixture(params=[0o022, 0o027, 0o077])

@@ -306,7 +306,7 @@ def test_two_paths_come_back_one_after_the_other_from_the_same_snapshot(desk: De
     assert {first.snapshot, foretold.snapshot, second.snapshot} == {good}
     assert (desk.content()["a"], desk.content()["b"]) == (b"good a", b"good b")
     said = [event.message for event in desk.events if isinstance(event, Log)]
-    assert any(f"{good} is taken: the newest, {first.safety_snapshot}," in one for one in said)
+    assert any(f"{good} is used: the newest, {first.safety_snapshot}," in one for one in said)
     desk.restore(str(first.safety_snapshot), paths=("b",))
     assert desk.content()["b"] == b"bad b"
     last = desk.backup().snapshot

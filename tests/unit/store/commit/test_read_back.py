@@ -38,6 +38,23 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path, size: int) -> None:
     behind.close()  # harmless when repeated
 
 
+def test_without_a_thread_all_is_read_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    content = os.urandom(300_000)
+    path = tmp_path / "archive"
+    path.write_bytes(content)
+    behind = ReadBack(path)
+    behind.note_written(100_000)
+    behind.note_written(300_000)
+    assert behind.finish(300_000) == _digest(content)
+    behind.close()
+
+
 def test_a_file_that_is_shorter_than_what_was_written_is_told_by_its_digest(tmp_path: Path) -> None:
     path = tmp_path / "archive"
     path.write_bytes(b"only a part")
