@@ -5,7 +5,7 @@ The change is kept, and not the environment: what Slurm and ssh tell each proces
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import msgspec
 
@@ -25,6 +25,11 @@ class Change(msgspec.Struct, frozen=True):
         """The environment after the change."""
         kept = {name: value for name, value in base.items() if name not in self.removed}
         return {**kept, **self.values}
+
+    def without(self, names: Set[str]) -> Change:
+        """The same, with these variables left as they were."""
+        values = {name: value for name, value in self.values.items() if name not in names}
+        return Change(values, tuple(name for name in self.removed if name not in names))
 
 
 NO_CHANGE = Change()

@@ -19,6 +19,8 @@ from scratchflow.process.child import end_group, kill_child
 # Modules and conda may lie on a slow shared file system.
 LIMIT_S = 300.0
 _LOGIN_SHELL = "login shell"
+# `activate` puts `(env) ` before a prompt. The shell here has none, and that would be all of the prompt elsewhere.
+_OF_A_PROMPT = {"PS0", "PS1", "PS2", "PROMPT_COMMAND"}
 
 _REMEDIES = {
     "modules": "`module avail` there lists what can be loaded; correct `environment.modules`",
@@ -56,7 +58,8 @@ def compute(
         script.write_bytes(os.fsencode(script_of(options, scratch, files)))
         problem = _run(script, files, {**of_this_user(), **base}, limit_s)
         if problem is None and files.dump.exists():
-            return change_between(base, parse_dump(files.dump.read_bytes()))
+            change = change_between(base, parse_dump(files.dump.read_bytes()))
+            return change.without(_OF_A_PROMPT - options.variables.keys())
         raise _failed(files, problem or "it ended the shell", node)
 
 

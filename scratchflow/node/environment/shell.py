@@ -43,13 +43,26 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # bash before 4.3 and some distributions end it with `()`.
 _FUNCTION = re.compile(r"BASH_FUNC_([A-Za-z0-9_.:+-]+)(?:%%|\(\))", re.ASCII)
 
+# The prompt is the user's own, with what `activate` puts before it: `(env) `. Versions of venv differ in whether
+# VIRTUAL_ENV_PROMPT has the parentheses. conda takes the `(base) ` of a startup file away before it puts another.
 _BASHRC = """\
 [ -r /etc/profile ] && . /etc/profile
 for __scratchflow_file in ~/.bash_profile ~/.bash_login ~/.profile; do
     [ -r "$__scratchflow_file" ] && . "$__scratchflow_file" && break
 done
-unset __scratchflow_file
+__scratchflow_base=${{CONDA_PROMPT_MODIFIER-}}
 . {file}
+__scratchflow_prompt=${{CONDA_PROMPT_MODIFIER-}}
+if [ -n "${{VIRTUAL_ENV-}}" ] && [ -z "${{VIRTUAL_ENV_DISABLE_PROMPT-}}" ]; then
+    __scratchflow_name=${{VIRTUAL_ENV_PROMPT:-${{VIRTUAL_ENV##*/}}}}
+    __scratchflow_name=${{__scratchflow_name#"("}}
+    __scratchflow_prompt="(${{__scratchflow_name%") "}}) $__scratchflow_prompt"
+fi
+case $PS1 in
+"$__scratchflow_prompt"*) ;;
+*) PS1=$__scratchflow_prompt${{PS1#"$__scratchflow_base"}} ;;
+esac
+unset __scratchflow_file __scratchflow_base __scratchflow_name __scratchflow_prompt
 """
 
 
@@ -107,7 +120,7 @@ def _remove_oldest(workspace: Workspace) -> None:
 
 
 def bashrc_text(file: str) -> str:
-    """For `bash --rcfile`: what a login shell reads, and then this file."""
+    """For `bash --rcfile`: what a login shell reads, then this file, and which environment it is in the prompt."""
     return _BASHRC.format(file=shlex.quote(file))
 
 

@@ -118,3 +118,18 @@ def test_a_step_without_the_user_s_name_gets_it(at_node: NodeHome) -> None:
     base = {name: value for name, value in at_node.base.items() if name != "USER"}
     change = compute(options, at_node.scratch, base, node="n")
     assert change.values["CCACHE_DIR"] == f"/c/{pwd.getpwuid(os.getuid()).pw_name}"
+
+
+def test_the_prompt_of_activate_is_no_variable_of_a_command(at_node: NodeHome) -> None:
+    at_node.venv("env")
+    at_node.profile("export PROMPT_COMMAND=date PS2=more")
+    names = {"PS1", "PS2", "PROMPT_COMMAND"}
+    assert not names & at_node.values(venv="env").keys()
+    change = compute(
+        EnvironmentOptions(venv="env"), at_node.scratch, {**at_node.base, "PS1": "$ "}, node="n"
+    )
+    assert not names & {*change.values, *change.removed}
+
+
+def test_a_prompt_that_the_profile_sets_is_kept(at_node: NodeHome) -> None:
+    assert at_node.values(variables={"PS1": "node> "})["PS1"] == "node> "

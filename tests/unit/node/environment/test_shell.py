@@ -14,7 +14,8 @@ from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.model.requests import NOTHING
 from scratchflow.node.environment.change import Change, parse_dump
 from scratchflow.node.environment.shell import fresh_text, prepare_shell, shell_text
-from tests.unit.conftest import make_desk
+from tests.terminal import Terminal
+from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.environment.node_home import NodeHome
 
 _CHANGE = Change(
@@ -71,6 +72,53 @@ def test_an_interactive_bash_has_the_environment_after_its_startup_files(
     argv = login_shell_argv("/bin/bash", str(desk.work), ready.file)
     said = _shell_says(argv, at_node, 'echo "$PATH:$FROM_PROFILE:$PWD"')
     assert said == f"/mine:{at_node.tools}:/usr/bin:/bin:1:{desk.work}\n"
+
+
+def _prompt(desk: Desk, at_node: NodeHome, shown: str) -> str:
+    """What stands before the cursor in a shell in a terminal, as soon as it ends with this."""
+    ready = prepare_shell(desk.context, desk.notify, NOTHING, at_node.base)
+    argv = login_shell_argv("/bin/bash", str(desk.scratch), ready.file)
+    with Terminal(argv, at_node.base) as terminal:
+        terminal.wait_for(shown)
+        return terminal.cursor_row
+
+
+def _venv_desk(at_node: NodeHome, place: Path, more: str = "") -> Desk:
+    (place / "desk").mkdir(mode=0o700)
+    venv = at_node.venv("env")
+    return make_desk(place / "desk", f'[profiles.test.environment]\nvenv = "{venv}"\n{more}')
+
+
+@pytest.mark.parametrize(
+    "said", ["", "export VIRTUAL_ENV_PROMPT=env", "export VIRTUAL_ENV_PROMPT="]
+)
+def test_the_prompt_is_the_user_s_own_with_the_environment_before_it(
+    at_node: NodeHome, tmp_path: Path, said: str
+) -> None:
+    """Newer versions of venv leave the parentheses out of the variable, old ones have none."""
+    desk = _venv_desk(at_node, tmp_path)
+    with (at_node.scratch / "env/bin/activate").open("a") as script:
+        script.write(f"{said}\n")
+    at_node.profile("case $- in *i*) PS1='ada@node:\\W> ' ;; esac")
+    assert _prompt(desk, at_node, ">") == f"(env) ada@node:{desk.scratch.name}>"
+
+
+def test_a_prompt_that_names_the_environment_already_names_it_once(
+    at_node: NodeHome, tmp_path: Path
+) -> None:
+    desk = _venv_desk(at_node, tmp_path)
+    at_node.profile(f"PS1='mine> '; . {at_node.scratch}/env/bin/activate")
+    assert _prompt(desk, at_node, ">") == "(env) mine>"
+
+
+def test_the_base_of_conda_in_the_prompt_gives_way_to_the_environment(
+    at_node: NodeHome, tmp_path: Path
+) -> None:
+    (tmp_path / "desk").mkdir(mode=0o700)
+    lines = "export CONDA_PROMPT_MODIFIER='(torch) '"
+    desk = make_desk(tmp_path / "desk", f'[profiles.test.environment]\nprologue = "{lines}"\n')
+    at_node.profile("export CONDA_PROMPT_MODIFIER='(base) '; PS1='(base) mine> '")
+    assert _prompt(desk, at_node, ">") == "(torch) mine>"
 
 
 def test_another_shell_has_it_too(at_node: NodeHome, tmp_path: Path) -> None:
