@@ -33,6 +33,7 @@ from scratchflow.model.results.status import (
     StatusShown,
 )
 from scratchflow.model.results.up import EditorOpened, MadeReady, UpAndRunning
+from scratchflow.node.environment.missing import ENVIRONMENT_MISSING, missing_in_words
 from scratchflow.process.interrupted import Interrupted
 
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
@@ -70,7 +71,10 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         autobackup=autobackup,
         editor=editor,
         changed=changed,
-        problems=[one for one in seen.problems if _is_still(one, node, changed=changed)],
+        problems=[
+            *(one for one in seen.problems if _is_still(one, node, changed=changed)),
+            *_without_environment(settings, settled, node),
+        ],
         reused=allocated is None or allocated.reused,
         nodes=_nodes(seen, allocated),
     )
@@ -80,7 +84,17 @@ def _is_still(problem: Problem, node: str | None, *, changed: bool) -> bool:
     """Whether it was seen before, and is true afterwards. What lay on a node that we have again was saved."""
     if problem.name == ON_FAILED_NODE and f"`{node}`" in problem.detail:
         return False
-    return not changed or problem.name in _STAYS
+    # That the environment is missing is known from the node itself by now.
+    return problem.name in _STAYS or (not changed and problem.name != ENVIRONMENT_MISSING)
+
+
+def _without_environment(
+    settings: Settings, settled: Settled, node: str | None
+) -> Iterator[Problem]:
+    """A node is new, and the venv or conda environment of the profile was left on another."""
+    if settled.missing_layer:
+        detail, fix = missing_in_words(settings.profile, settled.missing_layer, node or "")
+        yield Problem(name=ENVIRONMENT_MISSING, detail=detail, fix=fix)
 
 
 def _is_brought_to_others(seen: StatusShown, settled: Settled) -> bool:

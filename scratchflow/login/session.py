@@ -20,6 +20,7 @@ from scratchflow.model.profile import EnvironmentOptions, to_plain
 from scratchflow.model.requests import NOTHING, Session
 from scratchflow.model.results.run import EnvironmentReady, SessionReady
 from scratchflow.node.context import node_context
+from scratchflow.node.environment.missing import shell_without
 from scratchflow.node.progress import Notifier
 from scratchflow.reach.node import cpus_are_bound, node_transport, steps_overlap
 from scratchflow.reach.node_agent import ask_node, require_allocation
@@ -99,8 +100,7 @@ def environment_file(login: LoginHost, held: RunningAllocation | None) -> str:
             return _prepared_here(login)
         return _prepared_on_node(login, held)
     except ScratchflowError as error:
-        message = f"the shell starts without the profile's environment: {error}"
-        login.caution(error.code, message)
+        login.caution(error.code, shell_without(error))
         return ""
 
 

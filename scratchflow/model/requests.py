@@ -385,9 +385,13 @@ class Session(Arguments, frozen=True):
 
 
 class RunAt(Arguments, frozen=True):
-    """`run place`: where a command is to start; the directory, taken from the workspace, has to be there."""
+    """`run place`: where a command is to start; the directory, taken from the workspace, has to be there.
+
+    A shell starts also without the profile's environment, with a warning.
+    """
 
     cwd: bytes = b""
+    for_shell: bool = False
 
 
 class CarrierOf(Arguments, frozen=True):

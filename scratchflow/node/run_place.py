@@ -6,6 +6,7 @@ import os
 
 import msgspec
 
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.run import RunDirectoryMissing
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.workspace import WorkspaceMissing
@@ -13,6 +14,7 @@ from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import NOTHING, RunAt
 from scratchflow.model.results.run import RunPlace
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import shell_without
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
@@ -28,7 +30,7 @@ def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
     directory = os.path.join(path, os.fsdecode(asked.cwd))
     if not os.path.isdir(directory):
         raise RunDirectoryMissing(path=directory, node=here.node)
-    place = RunPlace(directory=str(path), sourced=environment_file(here, notify))
+    place = RunPlace(directory=str(path), sourced=_environment(here, notify, asked))
     return _compared_with_newest(here, place)
 
 
@@ -53,6 +55,16 @@ def _compared_with_newest(here: NodeContext, place: RunPlace) -> RunPlace:
     except StoreUnusable:
         return place
     return msgspec.structs.replace(place, base=base, newest=newest, is_old=is_old)
+
+
+def _environment(here: NodeContext, notify: Notifier, asked: RunAt) -> str:
+    try:
+        return environment_file(here, notify)
+    except ScratchflowError as error:
+        if not asked.for_shell:
+            raise
+        notify.warn(error.code, b"", shell_without(error))
+        return ""
 
 
 def environment_file(here: NodeContext, notify: Notifier) -> str:

@@ -5,6 +5,8 @@ Most often nothing is: what creates, restores or compares is imported where it i
 
 from __future__ import annotations
 
+import msgspec
+
 from scratchflow.model.errors.hop import WorkDiverged
 from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
@@ -12,6 +14,7 @@ from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.base_note import is_of_this_job, note_taken_up
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import missing_layer
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
@@ -25,7 +28,15 @@ from scratchflow.workspace.usual_scratch import require_usable_scratch
 
 
 def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
-    """Finishes a restore, restores, creates, or leaves the workspace as it is."""
+    """Finishes a restore, restores, creates, or leaves the workspace as it is; then looks for the profile's environment."""
+    settled = _settled(context, notify, request)
+    if request.dry_run:
+        return settled
+    layer = missing_layer(context.profile.environment, context.workspace.scratch)
+    return msgspec.structs.replace(settled, missing_layer=layer)
+
+
+def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         require_usable_scratch(context.workspace, context.node)

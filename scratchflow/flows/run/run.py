@@ -28,10 +28,11 @@ from scratchflow.report.question import question_open
 def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     """Runs it in a step of the job until it ends. On the node itself it takes the place of this process."""
     settings = caller.settings()
+    for_shell = not wanted.command
     is_elsewhere = wanted.detach or wanted.every_node
     if not is_elsewhere and is_here(settings, caller.environment):
         with cluster_of(settings, caller, emit) as cluster:
-            place = cluster.at_workspace("run place", RunAt(), RunPlace)
+            place = cluster.at_workspace("run place", RunAt(for_shell=for_shell), RunPlace)
         _warn_if_behind(place, emit)
         with question_open(emit):  # the terminal is the command's now
             _become(place, wanted)
@@ -41,7 +42,8 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
         found = _carrier(cluster, wanted)
         # Of a command that nobody watches, nobody would see that its directory is not there.
-        asked = RunAt(os.fsencode(wanted.cwd) if wanted.detach else b"")
+        cwd = os.fsencode(wanted.cwd) if wanted.detach else b""
+        asked = RunAt(cwd, for_shell=for_shell)
         node = EVERY_NODE if wanted.every_node else ""
         place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id, node=node)
         _warn_if_behind(place, emit)

@@ -45,3 +45,5 @@ class Settled(OnNodes, frozen=True, kw_only=True):
     restored: Restored | None = None
     newer: str | None = None
     """The newest snapshot, when what was left in place does not continue it."""
+    missing_layer: str = ""
+    """`venv` or `conda`, when the environment that the profile names is not on the node."""

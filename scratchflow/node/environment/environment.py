@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
+from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import cache_key, read_cached, write_cached
 from scratchflow.node.environment.change import NO_CHANGE, Change
 from scratchflow.node.environment.compute import compute
+from scratchflow.node.environment.missing import missing_in_words, missing_layer
 
 NOTHING_SET = EnvironmentOptions()
 
@@ -33,13 +35,26 @@ def change_for(context: NodeContext, base: Mapping[str, str]) -> Change:
         return NO_CHANGE
     workspace = context.workspace
     if context.job_id is None:
-        return compute(options, workspace.scratch, base, node=context.node)
+        return _computed(context, base)
     key = cache_key(options, workspace.scratch, context.job_id, base)
     found = read_cached(workspace, key)
     if found is None:
-        found = compute(options, workspace.scratch, base, node=context.node)
+        found = _computed(context, base)
         write_cached(workspace, key, found, base)
     return found
+
+
+def _computed(context: NodeContext, base: Mapping[str, str]) -> Change:
+    """An environment that is not on the node fails with the next step that `status` names for it."""
+    options, scratch = context.profile.environment, context.workspace.scratch
+    try:
+        return compute(options, scratch, base, node=context.node)
+    except LayerFailed as failed:
+        layer = missing_layer(options, scratch)
+        if failed.fields["layer"] != f"environment.{layer}":
+            raise
+        _, remedy = missing_in_words(context.profile, layer, context.node)
+        raise LayerFailed(**{**failed.fields, "remedy": remedy}) from None
 
 
 def environment_for_tools(context: NodeContext, base: Mapping[str, str]) -> dict[str, str]:

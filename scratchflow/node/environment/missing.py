@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import EnvironmentOptions, Profile
 
 ENVIRONMENT_MISSING = "environment.missing"
@@ -34,11 +35,16 @@ def directory_of(options: EnvironmentOptions, layer: str) -> str:
 def missing_in_words(profile: Profile, layer: str, node: str) -> tuple[str, str]:
     """What is wrong, and what to do about it."""
     path = directory_of(profile.environment, layer)
-    detail = f"`environment.{layer}` is `{path}`, which is not on `{node}`: `run`, `shell` and `serve` fail"
+    detail = f"`environment.{layer}` is `{path}`, which is not on `{node}`: `run` and `serve` fail, `shell` opens without it"
     return (
         detail,
         f"{_way_back(profile, layer, path)}; `scratchflow config unset environment.{layer}` does without",
     )
+
+
+def shell_without(error: ScratchflowError) -> str:
+    """A shell opens although its environment fails: it takes one to mend that."""
+    return f"the shell starts without the profile's environment: {error}; {error.shown_hint}"
 
 
 def _way_back(profile: Profile, layer: str, path: str) -> str:

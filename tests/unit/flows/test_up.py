@@ -17,12 +17,14 @@ from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
+from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
 from scratchflow.model.results.allocation import Allocated
 from scratchflow.model.results.backup import AutobackupSwitched, CopyShown
 from scratchflow.model.results.restore import Restored, Settled
 from scratchflow.model.results.status import Problem
 from scratchflow.model.results.up import MadeReady, UpAndRunning
+from scratchflow.node.environment.missing import missing_in_words
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config.alias import park_alias, point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -301,6 +303,27 @@ def test_what_it_does_not_mend_is_told(
     desk = Desk(tmp_path, monkeypatch, look=wrong, autobackup_on=switched)
     desk.alias_at("node-1")
     assert desk.up().problems == problems
+
+
+@pytest.mark.parametrize("action", ["nothing", "restored"])
+def test_an_environment_that_is_not_on_the_node_is_told_once_as_the_node_itself_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: Any
+) -> None:
+    before = Problem(name="environment.missing", detail="as the auto-backup saw it", fix="")
+    looked = msgspec.structs.replace(seen(job(1)), problems=[before])
+    there = Settled(action=action, path="/w", snapshot="s")
+    desk = Desk(tmp_path, monkeypatch, look=looked, settle=there)
+    desk.alias_at("node-1")
+    assert desk.up().problems == []
+    without = msgspec.structs.replace(there, missing_layer="venv")
+    desk = Desk(tmp_path, monkeypatch, look=looked, settle=without)
+    profile = msgspec.structs.replace(
+        desk.cluster.settings.profile, environment=EnvironmentOptions(venv="env")
+    )
+    detail, fix = missing_in_words(profile, "venv", "node-1")
+    config = tmp_path / "config.toml"
+    config.write_text(f'{config.read_text()}environment.venv = "env"\n')
+    assert desk.up().problems == [Problem(name="environment.missing", detail=detail, fix=fix)]
 
 
 def test_a_workspace_that_was_missing_on_a_further_node_and_was_brought_is_no_problem(

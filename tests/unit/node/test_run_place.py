@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.run import LayerFailed, RunDirectoryMissing
 from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.events import Warned
 from scratchflow.model.requests import RunAt
+from scratchflow.node.environment.missing import missing_in_words
 from scratchflow.node.run_place import run_place
 from scratchflow.workspace.notes import write_base
-from tests.unit.conftest import Desk
+from tests.unit.conftest import Desk, make_desk
 
 
 def test_it_is_the_workspace(desk: Desk) -> None:
@@ -25,6 +28,21 @@ def test_a_directory_in_it_has_to_be_there(desk: Desk) -> None:
     for missing in (b"nowhere", b"nowhere\xff"):
         with pytest.raises(RunDirectoryMissing, match="nowhere"):
             run_place(desk.context, desk.notify, RunAt(missing))
+
+
+def test_a_shell_opens_without_an_environment_that_fails_and_a_command_does_not_run(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.environment]\nvenv = "env"\n')
+    with pytest.raises(LayerFailed) as failed:
+        run_place(desk.context, desk.notify, RunAt())
+    _, fix = missing_in_words(desk.context.profile, "venv", desk.context.node)
+    assert failed.value.shown_hint == fix
+    place = run_place(desk.context, desk.notify, RunAt(for_shell=True))
+    assert (place.directory, place.sourced) == (str(desk.work), "")
+    (warned,) = [event for event in desk.events if isinstance(event, Warned)]
+    assert warned.code == "environment.layer_failed"
+    assert fix in warned.message
 
 
 def test_without_a_workspace_nothing_is_run_elsewhere(desk: Desk) -> None:

@@ -394,3 +394,19 @@ def test_what_comes_to_another_node_is_told_when_it_was_saved_before_a_restore(
     assert settled(there).action == "restored"
     said = [event.message for event in there.events if isinstance(event, Log)]
     assert any(f"{safety}, was saved before a restore" in one and good in one for one in said)
+
+
+def test_an_environment_that_did_not_come_along_is_told_wherever_the_workspace_came_from(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.environment]\nvenv = "env"\n')
+    shutil.rmtree(desk.work)
+    assert settled(desk, dry_run=True).missing_layer == ""
+    made = settled(desk)
+    assert (made.action, made.missing_layer) == ("created", "venv")
+    shutil.rmtree(desk.work)
+    brought = settled(desk)
+    assert (brought.action, brought.missing_layer) == ("restored", "venv")
+    desk.write("env/bin/activate")
+    there = settled(desk)
+    assert (there.action, there.missing_layer) == ("nothing", "")

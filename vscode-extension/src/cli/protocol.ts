@@ -1478,6 +1478,7 @@ export interface Settled {
   snapshot: string | null;
   restored?: Restored | null;
   newer?: string | null;
+  missing_layer?: string;
 }
 
 /** `setup --remove`. */

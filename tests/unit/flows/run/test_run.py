@@ -14,6 +14,7 @@ from scratchflow.flows.run import run as module
 from scratchflow.flows.run.foreground import Foreground
 from scratchflow.flows.run.start import Wanted
 from scratchflow.model.events import Answered, Asking, Progress, Warned
+from scratchflow.model.requests import RunAt
 from scratchflow.model.results.run import RunCarrier, RunPlace, RunWindow
 from tests.unit.flows.told import ToldCluster, give
 
@@ -113,3 +114,5 @@ def test_a_shell_is_announced_and_has_the_terminal_to_itself(
     cluster.told.clear()
     module.run(cluster.caller, cluster.emit, Wanted(command=("make",)))
     assert cluster.told == [Asking(), Answered()]
+    asked = [request for do, request, _ in cluster.asked if do == "run place"]
+    assert asked == [RunAt(for_shell=True), RunAt()]
