@@ -7,11 +7,11 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.remote_call import would_run_each
 from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results.allocation import Cleared
 from scratchflow.model.text import counted, printable, restore_command
-from scratchflow.model.wrap import Whole
 
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though files on it are in no snapshot."
@@ -52,8 +52,10 @@ def clear(
 def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.dry_run:
         none = "no request waits" if cleared.pending else "there is no allocation"
-        commands = "; ".join(cleared.commands) or f"nothing, {none}"
-        yield Whole(f"would run: {commands}")
+        if cleared.commands:
+            yield from would_run_each(cleared.commands)
+        else:
+            yield f"would run: nothing, {none}"
         return
     if cleared.pending:
         yield _withdrawn(cleared)

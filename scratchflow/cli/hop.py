@@ -10,13 +10,13 @@ from scratchflow.cli.clear import LEAVE_BEHIND
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.cli.remote_call import would_run_each
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results.allocation import Hopped, HoppedTo
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
-from scratchflow.model.wrap import Whole
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
@@ -66,7 +66,7 @@ def _to_another_cluster(
 
 def _shown_there(hopped: HoppedTo) -> Iterator[str]:
     if hopped.dry_run:
-        yield Whole("would run: " + printable("; ".join(hopped.commands)))
+        yield from would_run_each(hopped.commands)
         return
     source, to = printable(hopped.source), printable(hopped.to)
     job = f", job {hopped.job_id}" if hopped.job_id is not None else ""
@@ -82,7 +82,7 @@ def _shown_there(hopped: HoppedTo) -> Iterator[str]:
 
 def _shown(hopped: Hopped) -> Iterator[str]:
     if hopped.dry_run:
-        yield Whole("would run: " + printable("; ".join(hopped.commands)))
+        yield from would_run_each(hopped.commands)
         return
     job = f"job {hopped.job_id}"
     until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""

@@ -9,6 +9,7 @@ from scratchflow.model.ages import for_people
 from scratchflow.model.events import Emit
 from scratchflow.model.results.base import OnNodes, Result
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
@@ -99,3 +100,9 @@ def would_run(command: str, node: str | None, job_id: int | None) -> str:
     return (
         f"job {job_id} is in the queue already: would wait for it, and ask Slurm for nothing else"
     )
+
+
+def would_run_each(commands: Sequence[str]) -> Iterator[str]:
+    """What `--dry-run` says of several steps: each on a line of its own."""
+    yield "would run, one after the other:"
+    yield from (Whole(f"  {printable(command)}") for command in commands)

@@ -115,3 +115,11 @@ def test_paths_that_were_left_on_another_node_are_not_missing_in_the_first_nodes
     assert next(_shown(cleared)).startswith("the workspace is saved in snapshot aaaaaa")
     own = msgspec.structs.replace(cleared, unsaved_beside=1)
     assert "aaaaaa holds the workspace without 1 path" in next(_shown(own))
+
+
+def test_a_dry_run_has_a_line_for_each_step_or_says_that_there_is_none() -> None:
+    steps = ["scratchflow backup (job 7 on node-1)", "scancel 7"]
+    asked = Cleared(job_id=7, snapshot=None, released=False, dry_run=True, commands=steps)
+    assert list(_shown(asked))[1:] == [f"  {step}" for step in steps]
+    none = msgspec.structs.replace(asked, commands=[])
+    assert list(_shown(none)) == ["would run: nothing, there is no allocation"]
