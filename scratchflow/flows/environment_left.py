@@ -8,8 +8,12 @@ from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.node.environment.missing import directory_of
 
+NEXT_NODE = "the next node is without it"
+JOB_OF_NOW = "the job will fail"
+JOB_OF_A_SNAPSHOT = "the job will fail unless its snapshot has it"
 
-def warn_of_environment(profile: Profile, emit: Emit, *, missed_by: str = "the next node") -> None:
+
+def warn_of_environment(profile: Profile, emit: Emit, so: str) -> None:
     """Before it is missed: what is in no snapshot stays on the node."""
     saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
     for key in ("venv", "conda"):
@@ -19,7 +23,7 @@ def warn_of_environment(profile: Profile, emit: Emit, *, missed_by: str = "the n
         if any(PurePosixPath(path).is_relative_to(one) for one in saved):
             continue
         message = (
-            f"`environment.{key}` is `{path}` beneath scratch, and in no snapshot: {missed_by} is without it."
+            f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: {so}."
             f" `scratchflow config set backup.also '[\"{_first(path)}\"]'` takes it along from now on"
         )
         emit(Warned(code="environment.not_saved", message=message))

@@ -21,7 +21,7 @@ from scratchflow.flows.clear import (
     warn_of_loss,
 )
 from scratchflow.flows.current_work import newer_than
-from scratchflow.flows.environment_left import warn_of_environment
+from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.flows.hold import hold
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
@@ -91,7 +91,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         raise SchedulerMissing(profile=settings.name)
     with cluster_of(settings, caller, emit) as cluster:
         move = _begin(cluster, leave_behind=leave_behind)
-        warn_of_environment(settings.profile, emit)
+        warn_of_environment(settings.profile, emit, NEXT_NODE)
         if request.dry_run:
             return _foretold(move, request)
         if request.node:  # one that is not there is told before anything is done

@@ -9,7 +9,11 @@ import msgspec
 
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.environment_left import warn_of_environment
+from scratchflow.flows.environment_left import (
+    JOB_OF_A_SNAPSHOT,
+    JOB_OF_NOW,
+    warn_of_environment,
+)
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
@@ -32,7 +36,8 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
-        warn_of_environment(settings.profile, emit, missed_by="the job")
+        so = JOB_OF_A_SNAPSHOT if asked.snapshot else JOB_OF_NOW
+        warn_of_environment(settings.profile, emit, so)
         has_talked = not asked.snapshot
         frozen = _frozen(cluster, dry_run=asked.dry_run) if has_talked else None
         if frozen is not None:
@@ -47,7 +52,7 @@ def rerun(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     """`jobs rerun`: a job once more, from its own snapshot."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit, once=True) as cluster:
-        warn_of_environment(settings.profile, emit, missed_by="the job")
+        warn_of_environment(settings.profile, emit, JOB_OF_A_SNAPSHOT)
         return cluster.on_login("jobs rerun", asked, Submitted)
 
 
@@ -55,7 +60,7 @@ def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     """`jobs rerun --current`: a job once more, from the workspace as it is now."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
-        warn_of_environment(settings.profile, emit, missed_by="the job")
+        warn_of_environment(settings.profile, emit, JOB_OF_NOW)
         frozen = _frozen(cluster, dry_run=asked.dry_run)
         if frozen is None or not frozen.snapshot:
             asked = msgspec.structs.replace(asked, newest=True)

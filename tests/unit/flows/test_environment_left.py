@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scratchflow.flows.environment_left import warn_of_environment
+from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.profile import BackupOptions, EnvironmentOptions, Profile
 
@@ -35,8 +35,7 @@ def test_what_the_next_node_is_without_is_named(
 ) -> None:
     said: list[Event] = []
     backup = BackupOptions(also=also)
-    warn_of_environment(
-        Profile(environment=EnvironmentOptions(**layers), backup=backup), said.append
-    )
+    profile = Profile(environment=EnvironmentOptions(**layers), backup=backup)
+    warn_of_environment(profile, said.append, NEXT_NODE)
     assert len(said) == bool(named)
     assert all(isinstance(event, Warned) and named in event.message for event in said)

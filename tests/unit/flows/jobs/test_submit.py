@@ -94,7 +94,7 @@ def test_a_job_is_run_again_from_the_workspace_as_it_is_now(
     assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, newest=True)
 
 
-def test_an_environment_that_the_job_will_be_without_is_named_before(
+def test_that_the_job_will_fail_without_its_environment_is_told_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = {"freeze": FROZEN, "submit": DONE, "jobs rerun": DONE}
@@ -105,5 +105,6 @@ def test_an_environment_that_the_job_will_be_without_is_named_before(
     assert rerun(cluster.caller, cluster.emit, RerunJob(wanted="41")) == DONE
     said = [event.message for event in cluster.told if isinstance(event, Warned)]
     assert len(said) == 3
-    assert all("in no snapshot: the job is without it" in words for words in said)
+    assert all("backups leave it out: the job will fail" in words for words in said)
+    assert ["unless its snapshot has it" in words for words in said] == [False, False, True]
     assert all("backup.also" in words for words in said)
