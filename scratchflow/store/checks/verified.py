@@ -38,6 +38,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """One snapshot was read back as a whole; `problem` is empty when it was sound.
 
     `is_own`: its own archive is damaged, and not only one that it needs.
+    `archive`: the one that damage was met in; empty when that was not noted.
     `reads`: the latest format of archives that the scratchflow which read it knows; 0 when it did not say.
     """
 
@@ -46,6 +47,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     is_own: bool = False
     reads: int = 0
+    archive: str = ""
 
     @property
     def is_doubtful(self) -> bool:
@@ -84,12 +86,29 @@ def noting_damage(place: StoreDirectory, snapshot: str) -> Iterator[None]:
 
 def _met(place: StoreDirectory, snapshot: str, error: SnapshotDamaged) -> Iterator[Verification]:
     now, archive = iso_time(time.time()) or "", error.fields.get("archive", "")
-    is_own = archive == snapshot
-    yield Verification(snapshot=snapshot, time=now, problem=str(error), is_own=is_own)
+    archive = archive if is_snapshot_id(archive) else ""
+    known = _certain(read_verified(place))
+
+    def found_at(one: str) -> str:
+        """Damage that was known is no reason to doubt what was found sound since."""
+        return known[one].time if one in known and known[one].problem else now
+
+    yield Verification(
+        snapshot=snapshot,
+        time=found_at(snapshot),
+        problem=str(error),
+        is_own=archive == snapshot,
+        archive=archive,
+    )
     # Of an archive without a manifest, only what others need is left: it cannot be called damaged by itself.
-    if is_snapshot_id(archive) and not is_own and is_there(place.manifest(archive)):
-        problem = error.fields["reason"]
-        yield Verification(snapshot=archive, time=now, problem=problem, is_own=True)
+    if archive not in {"", snapshot} and is_there(place.manifest(archive)):
+        yield Verification(
+            snapshot=archive,
+            time=found_at(archive),
+            problem=error.fields["reason"],
+            is_own=True,
+            archive=archive,
+        )
 
 
 def read_verified(place: StoreDirectory) -> dict[str, Verification]:
@@ -129,16 +148,19 @@ def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:
 
 
 def _problems(snapshots: Iterable[Manifest], known: Mapping[str, Verification]) -> dict[str, str]:
-    bad = {one.snapshot: one for one in known.values() if one.problem}
-    problems = {one.id: _problem(one, known.get(one.id), bad) for one in snapshots}
+    listed = list(snapshots)
+    damaged = {one: known[one] for one in _with_damaged_archives(listed, known)}
+    problems = {one.id: _problem(one, known.get(one.id), damaged) for one in listed}
     return {snapshot: problem for snapshot, problem in problems.items() if problem}
 
 
-def _problem(manifest: Manifest, own: Verification | None, bad: Mapping[str, Verification]) -> str:
+def _problem(
+    manifest: Manifest, own: Verification | None, damaged: Mapping[str, Verification]
+) -> str:
     if own is not None and own.problem:
         return own.problem.removeprefix(f"snapshot `{manifest.id}` is damaged: ")
-    for one in sorted(bad.keys() & {*manifest.needs}):
-        if own is None or bad[one].time > own.time:
+    for one in sorted(damaged.keys() & {*manifest.needs}):
+        if own is None or damaged[one].time > own.time:
             return f"it needs the archive of snapshot {one}, which is damaged"
     return ""
 
@@ -148,12 +170,18 @@ def damaged_archives(place: StoreDirectory, snapshots: Iterable[Manifest]) -> fr
 
     A snapshot's own is one of them when that was noted, or when none that it needs explains the damage.
     """
-    bad = {one.snapshot: one for one in read_verified(place).values() if one.problem}
-    return frozenset(
-        one.id
-        for one in snapshots
-        if one.id in bad and (bad[one.id].is_own or bad.keys().isdisjoint(one.needs))
-    )
+    return frozenset(_with_damaged_archives(snapshots, read_verified(place)))
+
+
+def _with_damaged_archives(
+    snapshots: Iterable[Manifest], known: Mapping[str, Verification]
+) -> Iterator[str]:
+    bad = {one.snapshot: one for one in known.values() if one.problem}
+    for one in snapshots:
+        found = bad.get(one.id)
+        is_explained = found and (found.archive or not bad.keys().isdisjoint(one.needs))
+        if found and (found.is_own or not is_explained):
+            yield one.id
 
 
 def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> Verification | None:

@@ -159,6 +159,25 @@ def test_damage_that_a_reader_meets_is_noted(place: StoreDirectory) -> None:
     assert read_verified(place)[B].is_own
 
 
+def test_damage_that_was_known_makes_nothing_doubtful_that_was_found_sound_since(
+    place: StoreDirectory,
+) -> None:
+    snapshots = [make_manifest(A), make_manifest(B, needs=[A])]
+    record_verified(place, [_found(A, NOON, "bad"), _found(B, NOON)])
+    _met(SnapshotDamaged(snapshot=A, reason="x", archive=A), None, place)
+    assert known_damaged(place, snapshots) == {A}
+    assert read_verified(place)[A].time == NOON
+
+
+def test_damage_in_an_archive_whose_snapshot_is_gone_is_none_of_its_readers_archive(
+    place: StoreDirectory,
+) -> None:
+    """A reads from one that was pruned; B reads from A's own archive, which is whole."""
+    snapshots = [make_manifest(A, needs=[C]), make_manifest(B, needs=[A])]
+    _met(SnapshotDamaged(snapshot=A, reason="x", archive=C), None, place)
+    assert known_damaged(place, snapshots) == {A}
+
+
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
