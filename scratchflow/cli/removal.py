@@ -8,11 +8,12 @@ from datetime import datetime
 
 from scratchflow.cli.naming import bracketed, stays_in_words
 from scratchflow.cli.questions import confirmed
+from scratchflow.cli.snapshot_words import message_in_words
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.snapshots import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
 from scratchflow.model.results.snapshots import SnapshotRow
-from scratchflow.model.text import counted, printable
+from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
 from scratchflow.report.question import question_open
@@ -38,7 +39,7 @@ def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str
             shown_id(one.id),
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
-            f'"{printable(one.message)}"' if one.message else "",
+            message_in_words(one),
             bracketed(stays_in_words(one.stays)),
         ]
         yield "  " + "  ".join(filter(None, parts))

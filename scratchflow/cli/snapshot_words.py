@@ -62,7 +62,7 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
         for one in listed.snapshots
     ]
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
-        yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
+        yield fitted(fixed, message_in_words(one), _remarks(one, _other_reasons(one)), width)
     yield from _what_marks_mean(listed)
 
 
@@ -131,7 +131,7 @@ def _details(one: SnapshotRow) -> list[str]:
     details = [
         f"{format_size(one.stored_bytes)} stored",
         printable(one.node),
-        _quoted(one.message),
+        message_in_words(one),
         _remarks(one, one.stays),
         f"fork of {one.parent}" if one.fork else "",
         printable(one.damaged) if one.damaged else "",
@@ -139,8 +139,10 @@ def _details(one: SnapshotRow) -> list[str]:
     return [one for one in details if one]
 
 
-def _quoted(message: str) -> str:
-    return f'"{for_people(printable(message))}"' if message else ""
+def message_in_words(one: SnapshotRow) -> str:
+    """What a person wrote in quotes, what scratchflow wrote without: only the former keeps a snapshot."""
+    message = for_people(printable(one.message))
+    return f'"{message}"' if one.named else message
 
 
 def _remarks(one: SnapshotRow, stays: list[str]) -> str:

@@ -252,7 +252,7 @@ def prune(
 ) -> Call[SnapshotsPruned]:
     """Remove the snapshots that no rule keeps, or the named ones.
 
-    The rules are the profile's `keep_*`. Snapshots with a message, those marked by `snapshots keep`,
+    The rules are the profile's `keep_*`. Snapshots with a message of yours, those marked by `snapshots keep`,
     for `keep_jobs` those that a submitted job ran from, and for `keep_unmerged` those taken before a
     restore and the tips of forks stay as well. A snapshot that is named here is removed all the same,
     unless a job ran from it, after a question that shows what goes; without a terminal only with `--yes`.

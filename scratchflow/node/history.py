@@ -291,6 +291,7 @@ def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
         stored_bytes=manifest.archive_bytes,
         verified=manifest.verified,
         message=manifest.message,
+        named=manifest.purpose == "asked" and bool(manifest.message),
         damaged=damaged,
         fork=fork,
         beside=manifest.beside,

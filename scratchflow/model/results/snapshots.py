@@ -27,6 +27,8 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     """Work that went another way than the newest snapshot, or is `beside`."""
     beside: bool = False
     """A copy that was not the newest work when it was taken, like that of another node of the job: it is never `latest`."""
+    named: bool = False
+    """Whether a person gave it its message, which keeps it for `backup.keep_named`; other messages only say why it was taken."""
     stays: list[str] = []
     """Why it stays though no plain rule keeps it: `kept`, `named`, `safety`, `fork`, `full` and others."""
     shown_message: str = ""

@@ -44,7 +44,7 @@ def test_the_list_is_one_line_each_newest_last_and_names_give_way(person: Person
         rf'{short_id(second)} +\d\d:\d\d  just now  full         1 file  "everything', rows[1]
     )
     assert '…"' in rows[1]
-    assert f'"restored {short_id(second)}"' in rows[3]
+    assert f"  restored {short_id(second)}" in rows[3]
     wide = on_screen(person, "snapshots", "list", size=(160, 24))
     assert LONG in wide[1]
     assert LONG in person.says("snapshots", "list")
@@ -66,7 +66,7 @@ def test_the_list_says_in_words_why_a_snapshot_stays(person: Person) -> None:
     person.work.joinpath("file").write_text("unsaved")
     person.data("restore", first)
     rows = person.says("snapshots", "list").splitlines()
-    assert f'"before restoring {short_id(first)}"' in rows[1]
+    assert f"  before restoring {short_id(first)}" in rows[1]
     assert not any(word in row for row in rows for word in ("[full", "safety"))
     assert "taken before a restore" in person.says("snapshots", "list", "-v").splitlines()[1]
 

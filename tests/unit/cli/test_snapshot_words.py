@@ -99,7 +99,7 @@ def test_programs_get_what_the_list_prints_of_each() -> None:
     assert (shown.shown_message, shown.marks) == ("before restoring abcdef", ["kept", "fork"])
     assert (shown.message, shown.stays) == (row.message, row.stays)
     line = next(listed(SnapshotsListed(snapshots=[row])))
-    assert '"before restoring abcdef"' in line
+    assert "  before restoring abcdef  [kept, fork]" in line
     assert line.endswith("[kept, fork]")
     row = msgspec.structs.replace(row, stays=["job"], fork=False)
     assert next(listed(SnapshotsListed(snapshots=[row]))).endswith("[code of a job]")

@@ -1574,6 +1574,7 @@ export interface SnapshotRow {
   damaged: string | null;
   fork?: boolean;
   beside?: boolean;
+  named?: boolean;
   stays?: Array<string>;
   shown_message?: string;
   marks?: Array<string>;

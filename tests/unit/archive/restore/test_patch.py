@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.archive.format.container import FrameBlocks
-from scratchflow.archive.read.reader import Archives, GetRoom
+from scratchflow.archive.format.container import FrameBlocks, GetRoom
+from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore import apply_delta, patch
 from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.restore.patch import Stretch, is_worthwhile, stretches
