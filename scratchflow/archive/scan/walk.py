@@ -22,6 +22,11 @@ _KEPT_OPEN = 64
 _KIND_WORDS = {stat.S_IFSOCK: "a socket", stat.S_IFIFO: "a FIFO"}
 
 
+def special_kind(kind: int) -> str:
+    """What something is that is neither a file, a directory nor a symlink."""
+    return _KIND_WORDS.get(kind, "a device")
+
+
 class Directory:
     """A directory on the way down: what is left to enter, and what its root ignores."""
 
@@ -234,8 +239,8 @@ class Walk:
                 part.warnings.append(("files.mounted", directory.path + name, NOT_SAVED))
                 continue
             elif kind != REGULAR:
-                what = _KIND_WORDS.get(kind, "a device")
-                warning = "files.skipped", directory.path + name, f"is {what}, which is not saved"
+                what = f"is {special_kind(kind)}, which is not saved"
+                warning = "files.skipped", directory.path + name, what
                 part.warnings.append(warning)
                 continue
             elif stats.st_nlink > 1:

@@ -14,6 +14,7 @@ from scratchflow.archive.restore.after_delta import cache_after
 from scratchflow.archive.restore.displace import Displacer, Displacing, FirstChange
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.scan.walk import special_kind
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.restore import NotSaved
 from scratchflow.model.results.restore import Restored
@@ -47,6 +48,8 @@ from scratchflow.workspace.staging import occupied_roots
 # What to do about a file that would be replaced and is in no snapshot.
 _INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
 _AT_REST = "wait until nothing writes to it"
+_AWAY = "move it away"
+_SAVED_KINDS = {stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
 
 
 def restore_difference(
@@ -117,6 +120,9 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
     base, cache = (parent.index, parent.cache) if parent else (source.index, None)
     scanned = scan_workspace(context, notify, source.roots)
     delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+    keep_off_mounts(scanned, delta, source, notify)
+    refuse_foreign(scanned, delta, source)
+    _refuse_losses(scanned, delta, source, notify)
     tell_delta(notify, delta, scanned, source.index, dry_run=True)
     size = sum(source.index.size[entry] for entry in delta.files)
     return summary(
@@ -186,6 +192,13 @@ def _refuse_losses(
         raise _not_saved(source, os.fsdecode(path), "it was changed just now", _AT_REST)
 
 
+def _why_unsaved(mode: int) -> tuple[str, str]:
+    """Why no snapshot has what is in the way, and what to do about it."""
+    if stat.S_IFMT(mode) in _SAVED_KINDS:
+        return "it is excluded from snapshots now", _INCLUDED
+    return f"it is {special_kind(stat.S_IFMT(mode))}, which no snapshot takes", _AWAY
+
+
 def _not_saved(source: Source, path: object, reason: str, remedy: str) -> NotSaved:
     return NotSaved(path=path, reason=reason, remedy=remedy, snapshot=source.id)
 
@@ -217,4 +230,4 @@ def _hidden(
             is_directory = stat.S_ISDIR(found.st_mode)
             wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
             if not same and not (is_directory and wants_directory):
-                yield on_disk, "it is excluded from snapshots now", _INCLUDED
+                yield on_disk, *_why_unsaved(found.st_mode)

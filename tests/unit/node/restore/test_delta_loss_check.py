@@ -241,3 +241,15 @@ def test_what_is_replaced_and_known_leaves_no_second_copy(desk: Desk) -> None:
     restored = desk.restore(first)
     assert restored.moved_aside == []
     assert sorted(path.name for path in desk.work.rglob("*")) == names
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_fifo_in_the_way_is_called_one_also_by_a_dry_run(desk: Desk, dry_run: bool) -> None:
+    path = desk.write("work/file", b"old")
+    first = str(desk.backup().snapshot)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(NotSaved, match="it is a FIFO, which no snapshot takes") as caught:
+        desk.restore(first, dry_run=dry_run)
+    assert "exclude" not in caught.value.shown_hint
+    assert path.is_fifo()
