@@ -272,7 +272,8 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     move.cluster.emit(Log(level="info", message=message))
     displaced = settled.restored.safety_snapshot if settled.restored else None
     if displaced:
-        message = f"`{held.node}` still held changes that no snapshot had: they are saved as a fork, snapshot {displaced}"
+        message = f"`{held.node}` still held changes that no snapshot had: they are saved as a fork, snapshot {displaced};"
+        message += f" `scratchflow snapshots diff latest {displaced}` shows them"
         move.cluster.emit(Warned(code="hop.fork", message=message))
     if settled.action == "restored":
         _require_equal(move, held, settled.snapshot)

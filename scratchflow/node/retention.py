@@ -20,7 +20,7 @@ from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
-from scratchflow.store.jobs.needed import needed_by_jobs
+from scratchflow.store.jobs.needed import jobs_from, needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.compact import compact
@@ -115,7 +115,9 @@ def _removable(
     jobs, keep_jobs = needed_by_jobs(place), context.profile.backup.keep_jobs
     for one in unwanted:
         if one in jobs and is_younger(context.now() - jobs[one][1], keep_jobs):
-            raise SnapshotOfJob(snapshot=one, job=jobs[one][0])
+            names = jobs_from(place, one)
+            which = f"job{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            raise SnapshotOfJob(snapshot=one, which=which, job=" ".join(names))
     return unwanted
 
 

@@ -10,8 +10,8 @@ class SnapshotOfJob(ScratchflowError):
 
     code = "snapshot.of_job"
     exit_code = 2
-    message = "snapshot `{snapshot}` is the code of job `{job}`; nothing was removed"
-    hint = "`scratchflow jobs prune {job}` forgets the job first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
+    message = "snapshot `{snapshot}` is the code of {which}; nothing was removed"
+    hint = "`scratchflow jobs prune {job}` forgets that first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
 
 
 class RemovalDeclined(ScratchflowError):

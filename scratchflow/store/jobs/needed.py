@@ -43,6 +43,12 @@ def needed_by_jobs(place: StoreDirectory) -> dict[str, tuple[str, datetime]]:
     return needed
 
 
+def jobs_from(place: StoreDirectory, snapshot: str) -> list[str]:
+    """The jobs that run from a snapshot, by Slurm's numbers where those are known."""
+    records = filter(None, (read_job(place, job) for job in job_ids(place)))
+    return [str(one.number or one.id) for one in records if one.snapshot == snapshot]
+
+
 def _may_start(place: StoreDirectory, record: JobRecord) -> bool:
     """Whether it may restore the snapshot yet: what its agent is asked is there until somebody has seen its end."""
     if not job_directory(place, record.id).request.exists():

@@ -10,7 +10,7 @@ import pytest
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.job import TaskRecord
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.needed import NOT_ENDED, needed_by_jobs
+from scratchflow.store.jobs.needed import NOT_ENDED, jobs_from, needed_by_jobs
 from scratchflow.store.jobs.records import job_directory, make_job_directory, write_task
 from scratchflow.testing.store import make_id
 from tests.unit.store.jobs.test_records import place as place  # noqa: PLC0414 - a fixture
@@ -24,6 +24,17 @@ def test_the_newest_job_of_a_snapshot_counts(place: StoreDirectory) -> None:
     make_job_directory(place, later)
     submitted = datetime(2026, 12, 1, tzinfo=timezone.utc)
     assert needed_by_jobs(place) == {snapshot: (later.id, submitted)}
+
+
+def test_jobs_are_named_by_their_numbers_where_those_are_known(place: StoreDirectory) -> None:
+    snapshot = make_id(99)
+    for number in (1, 2):
+        numbered = msgspec.structs.replace(record(make_id(number), snapshot), number=40 + number)
+        make_job_directory(place, numbered)
+    unanswered = record(make_id(3), snapshot)
+    make_job_directory(place, unanswered)
+    make_job_directory(place, record(make_id(4), make_id(98)))
+    assert jobs_from(place, snapshot) == ["41", "42", unanswered.id]
 
 
 def test_a_job_that_has_not_ended_needs_its_snapshot_however_old_it_is(
