@@ -51,7 +51,7 @@ class Ask(msgspec.Struct, frozen=True):
         asked, login = self.asked, self.login
         warm = "" if wanted or not asked.warm else self.warm_choice()
         if warm:
-            login.remark(f"`{warm}` is warm: asking for it first")
+            login.remark(f"`{warm}` is warm: asking for it first, then for any node")
             try:
                 return self._allocate(warm, Patience(_at_most(WARM_WAIT_S, asked.wait_s)))
             except AllocationPending:
