@@ -277,8 +277,8 @@ def _kept_for_node(settings: Settings) -> list[str]:
     found = read_alias(SshPaths.of(profile.ssh_config), profile.alias)
     if not isinstance(found, AliasTarget) or found.profile != settings.name:
         return []
-    clear = f"`scratchflow -p {settings.name} clear` gives it back first"
-    return [f"everything, while node `{found.node}` is held: {clear}"]
+    clear = f"`scratchflow -p {settings.name} clear` gives it back; after that:"
+    return [f"everything for now, because node `{found.node}` is held: {clear}"]
 
 
 def _kept_for_job(settings: Settings, who: str) -> str:

@@ -185,7 +185,7 @@ def test_a_dry_run_says_that_a_node_that_is_held_will_keep_it(laptop: Laptop) ->
     assert laptop.remove(NOBODY, dry_run=True).kept == []
     point_alias(laptop.places, "uni", AliasTarget("uni", "node-3", "ada", "aws"))
     (kept,) = laptop.remove(NOBODY, dry_run=True).kept
-    assert "while node `node-3` is held: `scratchflow -p uni clear`" in kept
+    assert "because node `node-3` is held: `scratchflow -p uni clear`" in kept
 
 
 def test_a_profile_that_holds_a_node_stays_set_up(laptop: Laptop) -> None:
