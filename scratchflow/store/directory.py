@@ -127,7 +127,7 @@ def make_private_directory(directory: Path) -> None:
     except FileExistsError:
         return
     # mkdir subtracts the umask, which may take bits that the owner needs.
-    _close_to_others(directory)
+    _set_mode(directory, DIRECTORY_MODE)
     fsync_directory(directory.parent)
 
 
@@ -169,10 +169,15 @@ def _own_name() -> str:
 
 
 def _close_to_others(directory: Path) -> None:
-    mode = os.lstat(directory).st_mode
+    """Takes from others what they may do. What its owner took from himself, as in a store that is to stay as it is, stays taken."""
+    _set_mode(directory, os.lstat(directory).st_mode & DIRECTORY_MODE)
+
+
+def _set_mode(directory: Path, mode: int) -> None:
+    found = os.lstat(directory).st_mode
     # A set-group-id bit decides which group's quota pays: it is the site's, and stays.
-    wanted = DIRECTORY_MODE | (mode & stat.S_ISGID)
-    if stat.S_IMODE(mode) != wanted:
+    wanted = mode | (found & stat.S_ISGID)
+    if stat.S_IMODE(found) != wanted:
         os.chmod(directory, wanted)
 
 

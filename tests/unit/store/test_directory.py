@@ -97,6 +97,13 @@ def test_a_place_readable_by_others_is_closed(tmp_path: Path) -> None:
     assert mode_of(place.directory) == 0o2700
 
 
+def test_a_place_that_its_owner_closed_to_writing_stays_closed(tmp_path: Path) -> None:
+    directory = open_place(tmp_path / "store", "work").directory
+    directory.chmod(0o555)
+    assert open_place(tmp_path / "store", "work").directory == directory
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o500
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777])
 def test_a_place_others_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
     place = open_place(tmp_path / "store", "work")
