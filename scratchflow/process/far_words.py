@@ -49,13 +49,15 @@ _FOLLOWED = (
     '[ "$sf_c" -le 128 ] || kill -s TERM 0; '
     'printf "\\001%s ended %s\\n" "$sf_t" "$sf_c" >&3; exit 0'
 )
-# In a terminal all output is one stream, and the exit code has to do. What came before the first line is not the command's.
+# In a terminal all output is one stream. What came before the first line is not the command's, and after the last line the
+# exit code is: `srun` exits with 0 when it loses the node. TTOU: a shell that was killed has not given the terminal back.
 _IN_TERMINAL = (
     _UNPACK
     + 'cd "$sf_d" || exit 1; [ "$sf_t" = - ] || printf "\\001%s started 0\\n" "$sf_t"; '
     + _SOURCE
     + _TRAP_IN_TERMINAL
-    + '( exec "$@" ); exit $?'
+    + '( exec "$@" ); sf_c=$?; '
+    '[ "$sf_t" = - ] || { trap "" TTOU; printf "\\001%s ended %s\\n" "$sf_t" "$sf_c"; }; exit "$sf_c"'
 )
 _REPLACING = _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + 'exec "$@"'
 
@@ -89,7 +91,7 @@ def followed_argv(
 def terminal_argv(
     directory: bytes, sourced: bytes, command: list[bytes], *, token: str = ""
 ) -> list[str]:
-    """What the node runs in a terminal; with a token, after a line that carries it."""
+    """What the node runs in a terminal; with a token, between two lines that carry it."""
     words = (directory, sourced, *command)
     return ["sh", "-c", _IN_TERMINAL, "sh", token or "-", *(packed(word) for word in words)]
 

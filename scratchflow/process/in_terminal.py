@@ -1,7 +1,7 @@
 """A program with our terminal as its own: `ssh` to a shell or a command that has a terminal there.
 
 All output of such a command is one stream. What a login host's startup files print into it first is left out: the far
-end marks its beginning with a line that carries a token (`far_words.py`).
+end marks its beginning with a line that carries a token, and its end with another (`far_words.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+import msgspec
+
 from scratchflow.process.interrupted import Interrupted
 
 _CHUNK_BYTES = 1 << 16
@@ -24,32 +26,40 @@ _GRACE_S = 1.0
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class TerminalEnd(msgspec.Struct, frozen=True):
+    """How a program ended that had our terminal."""
+
+    code: int
+    # Whether the far end said so itself; None when nobody listened: without a token, or when nobody reads our output.
+    is_heard: bool | None = None
+
+
 def call_in_terminal(
     argv: Sequence[str],
     environment: Mapping[str, str],
     token: str = "",
     *,
     patience_s: float = PATIENCE_S,
-) -> int:
-    """Runs it in our own process group, because the terminal is its own; its exit code, as a shell gives it.
+) -> TerminalEnd:
+    """Runs it in our own process group, because the terminal is its own; its exit code is as a shell gives it.
 
     With a token, nothing is shown before the line that carries it. All of it is shown when the line does not come.
     """
     output = subprocess.PIPE if token else None
-    process = None
+    process = is_heard = None
     with terminal_restored():
         try:
             with _signals_afterwards():
                 process = subprocess.Popen(argv, env=environment, stdout=output)
             if process.stdout is not None:
                 with process.stdout, suppress(OSError):  # nobody reads ours any more
-                    _relay(process.stdout.fileno(), Beginning(token), patience_s)
+                    is_heard = _relay(process.stdout.fileno(), token, patience_s)
             code = process.wait()
         except Interrupted:
             if process is not None:
                 _end(process)
             raise
-    return code if code >= 0 else 128 - code
+    return TerminalEnd(code if code >= 0 else 128 - code, is_heard)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -124,8 +134,39 @@ class Beginning:
         return left
 
 
-def _relay(reading: int, beginning: Beginning, patience_s: float) -> None:
-    """Shows what comes until the program has closed its output."""
+class Ending:
+    """Output without the line that tells the end of the command."""
+
+    def __init__(self, token: str) -> None:
+        self._mark = b"\001" + token.encode() + b" ended "
+        self._held = b""
+        self.is_heard = False
+
+    def take(self, piece: bytes) -> bytes:
+        """What is to be shown of the output, now that this has come."""
+        if self.is_heard:
+            return piece
+        before, mark, after = (self._held + piece).partition(self._mark)
+        _, end, rest = after.partition(b"\n")
+        if mark:
+            self.is_heard = bool(end)
+            self._held = b"" if end else mark + after
+            return before + rest
+        # The last piece may be the beginning of the line.
+        start = before.rfind(self._mark[:1])
+        at = start if start >= 0 and self._mark.startswith(before[start:]) else len(before)
+        self._held = before[at:]
+        return before[:at]
+
+    def end(self) -> bytes:
+        """What is left at the end of the output."""
+        left, self._held = self._held, b""
+        return left
+
+
+def _relay(reading: int, token: str, patience_s: float) -> bool:
+    """Shows what comes until the program has closed its output; whether the far end has told its end."""
+    beginning, ending = Beginning(token), Ending(token)
     until = time.monotonic() + patience_s
     poll = select.poll()
     poll.register(reading, select.POLLIN)
@@ -137,9 +178,15 @@ def _relay(reading: int, beginning: Beginning, patience_s: float) -> None:
             continue
         piece = os.read(reading, _CHUNK_BYTES)
         if not piece:
-            _show(beginning.end())
-            return
-        _show(beginning.take(piece))
+            _show(ending.take(beginning.end()) + ending.end())
+            return ending.is_heard
+        _show(ending.take(beginning.take(piece)))
+
+
+def leave_line() -> None:
+    """Goes to a new line: a shell that was lost has left the cursor behind its prompt, or in the middle of a word."""
+    if os.isatty(1):
+        _show(b"\n")
 
 
 def _show(data: bytes) -> None:

@@ -99,3 +99,25 @@ def test_clear_names_what_was_left_running_and_what_it_ends_says_so(
     assert (first.returncode, again.returncode) == (143, 143)
     assert ["has ended" in words for words in said] == [True, True], said
     assert f"has ended: it was cancelled; {what} ended with it" in terminal.text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("job_steps")
+def test_a_shell_on_a_node_that_loses_power_is_no_success(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    """What is typed next would go to the laptop."""
+    laptop.data("up", "--node", "2")
+    with Terminal(laptop.argv("shell"), laptop.environment, size=LARGE) as terminal:
+        terminal.wait_for("$")
+        terminal.press("exit 0\r")
+        assert terminal.end() == 0
+    assert "lost" not in terminal.text
+    with Terminal(laptop.argv("shell"), laptop.environment, size=LARGE) as terminal:
+        terminal.wait_for("$")
+        minicluster.run("crash", "node-2")
+        assert terminal.end() == 14
+    said = " ".join(terminal.text.split())
+    assert "error: the connection to `node-2` was lost while the shell ran: " in said
+    assert [row for row in terminal.all_rows if row.startswith("error: ")], "on a line of its own"
+    assert "`scratchflow up` takes another node" in said

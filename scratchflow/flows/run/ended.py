@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeFailed
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.run import RunCut
 from scratchflow.model.events import Event, Warned
@@ -15,17 +15,36 @@ from scratchflow.model.requests import CarrierOf, RunAt
 from scratchflow.model.results.run import RunCarrier, RunPlace
 from scratchflow.process.carried import Outcome
 
+COMMAND = "the command"
+
 
 def cut_error(outcome: Outcome, node: str, ended: str = "") -> RunCut:
     """The error for a command that had started, and of whose end nothing was heard; `ended` is what `job_end` says."""
     if ended:
-        what_now = "the command ended with its job; `scratchflow up` takes another node"
-        return RunCut(node=node, reason=ended, what_now=what_now)
+        return _cut_with_job(node, COMMAND, ended)
     as_what = f" as process group {outcome.group}" if outcome.group else ""
     what_now = (
         f"it may still run there{as_what}; `scratchflow run --detach -- CMD` needs no connection"
     )
-    return RunCut(node=node, reason="it ended before the command did", what_now=what_now)
+    return RunCut(
+        node=node, what=COMMAND, reason="it ended before the command did", what_now=what_now
+    )
+
+
+def cut_in_terminal(node: str, what: str, ended: str) -> RunCut:
+    """The same for what had a terminal there, and has lost it in any case."""
+    if ended:
+        return _cut_with_job(node, what, ended)
+    what_now = (
+        f"{what} has ended with its terminal; `scratchflow status` shows whether the node is still there,"
+        " and `scratchflow attach` a shell that stays"
+    )
+    return RunCut(node=node, what=what, reason=f"it ended before {what} did", what_now=what_now)
+
+
+def _cut_with_job(node: str, what: str, ended: str) -> RunCut:
+    what_now = f"{what} ended with its job; `scratchflow up` takes another node"
+    return RunCut(node=node, what=what, reason=ended, what_now=what_now)
 
 
 def job_end(cluster: Cluster, job_id: int | None) -> str:
@@ -35,11 +54,13 @@ def job_end(cluster: Cluster, job_id: int | None) -> str:
             return ""
     except AllocationMissing:
         pass
+    except NodeFailed as error:
+        return str(error)
     except ScratchflowError:
         return ""
     try:
         cluster.at_workspace("run place", RunAt(), RunPlace, job_id=job_id, emit=_unheard)
-    except AllocationEnded as error:
+    except (AllocationEnded, NodeFailed) as error:
         return str(error)
     except ScratchflowError:  # Slurm is still at it
         pass
@@ -63,7 +84,7 @@ def is_ended_by_others(outcome: Outcome) -> bool:
     return outcome.code == 128 + signal.SIGTERM and not outcome.signals
 
 
-def ended_with_job(ended: str, what: str = "the command", how: str = " (SIGTERM)") -> Warned:
+def ended_with_job(ended: str, what: str = COMMAND, how: str = " (SIGTERM)") -> Warned:
     """What is said beside the exit code of a command that ended with its job."""
     message = f"{ended}; {what} ended with it{how}"
     return Warned(code="run.job_ended", message=message)

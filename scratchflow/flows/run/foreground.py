@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from scratchflow.cluster.slurm.step_refused import is_refused
 from scratchflow.config.settings import Asked
 from scratchflow.config.warm_run import WarmRun, write_warm_run
-from scratchflow.flows.run.ended import cut_error, ended_with_job, is_ended_by_others, job_end
+from scratchflow.flows.run.ended import (
+    COMMAND,
+    cut_error,
+    cut_in_terminal,
+    ended_with_job,
+    is_ended_by_others,
+    job_end,
+)
 from scratchflow.flows.run.start import AGAIN_S, REFUSED_S, Start, last_words, not_too_long
 from scratchflow.model.errors.base import OutputFailed
 from scratchflow.model.errors.run import CommandSignalled, RunDirectoryMissing
@@ -19,11 +26,14 @@ from scratchflow.model.requests import CarrierOf
 from scratchflow.model.results.run import RunCarrier, RunPlace
 from scratchflow.process.carried import Outcome, carry
 from scratchflow.process.far_words import Way, kill_argv
-from scratchflow.process.in_terminal import call_in_terminal
+from scratchflow.process.in_terminal import TerminalEnd, call_in_terminal, leave_line
 from scratchflow.process.interrupted import Interrupted
 
 # How a command in a terminal ends with its job: Slurm sends SIGTERM and SIGKILL, and the terminal that goes is a hang-up.
 _ENDED_IN_TERMINAL = {128 + one for one in (signal.SIGHUP, signal.SIGKILL, signal.SIGTERM)}
+
+# What `srun` and ssh exit with when they lose the node; a command may do so, too.
+_CARRIERS_OWN = {0, 255}
 
 
 class Foreground:
@@ -101,13 +111,22 @@ class Foreground:
         return job_end(self._cluster, self._found.job_id)
 
     def _in_terminal(self) -> int:
-        code = self._terminal_code()
-        if code in _ENDED_IN_TERMINAL and (ended := self._job_end()):
-            what = "the command" if self._start.wanted.command else "the shell"
+        end = self._terminal_end()
+        what = COMMAND if self._start.wanted.command else "the shell"
+        if end.code in _CARRIERS_OWN and not end.is_heard:
+            self._require_end(end, what)
+        elif end.code in _ENDED_IN_TERMINAL and (ended := self._job_end()):
             self._cluster.emit(ended_with_job(ended, what, how=""))
-        return code
+        return end.code
 
-    def _terminal_code(self) -> int:
+    def _require_end(self, end: TerminalEnd, what: str) -> None:
+        """RunCut where the code is not the command's."""
+        ended = self._job_end()
+        if ended or end.is_heard is False:
+            leave_line()
+            raise cut_in_terminal(self._found.node, what, ended)
+
+    def _terminal_end(self) -> TerminalEnd:
         way = self._start.way(self._found.terminal_argv, terminal=True)
         environment = self._start.environment
         if self._login is None:
@@ -116,7 +135,8 @@ class Foreground:
         token = os.urandom(16).hex()
         argv = way.argv(self._start.in_terminal(self._place, token))
         with not_too_long(), _command_ended():
-            return self._login.terminal_code(call_in_terminal(argv, environment, token))
+            end = call_in_terminal(argv, environment, token)
+            return TerminalEnd(self._login.terminal_code(end.code), end.is_heard)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class Start(msgspec.Struct, frozen=True):
         return followed_argv(token, os.fsencode(self.directory(place)), sourced, words)
 
     def in_terminal(self, place: RunPlace, token: str = "") -> list[str]:
-        """What the node runs in a terminal; with a token, after a line that carries it."""
+        """What the node runs in a terminal; with a token, between two lines that carry it."""
         words, sourced = self._words(place)
         directory = os.fsencode(self.directory(place))
         return terminal_argv(directory, sourced, words, token=token)

@@ -6,11 +6,11 @@ from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 
 
 class RunCut(ScratchflowError):
-    """The connection was lost while the command of `run` was running."""
+    """The connection was lost while the command of `run`, or a `shell`, was running."""
 
     code = "run.cut"
     exit_code = 14
-    message = "the connection to `{node}` was lost while the command ran: {reason}"
+    message = "the connection to `{node}` was lost while {what} ran: {reason}"
     hint = "{what_now}"
     retryable = True
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scratchflow.process.far_words import terminal_argv
-from scratchflow.process.in_terminal import Beginning, call_in_terminal
+from scratchflow.process.in_terminal import Beginning, Ending, call_in_terminal
 from scratchflow.process.interrupted import Interrupted
 from tests.terminal import Terminal
 
@@ -22,7 +22,10 @@ PROGRAM = """
 import os, sys
 from scratchflow.process.in_terminal import call_in_terminal
 patience_s, *argv = sys.argv[1:]
-sys.exit(call_in_terminal(argv, os.environ, "0123456789abcdef", patience_s=float(patience_s)))
+end = call_in_terminal(argv, os.environ, "0123456789abcdef", patience_s=float(patience_s))
+if end.is_heard is False:
+    print("nobody heard the end")
+sys.exit(end.code)
 """
 
 
@@ -53,6 +56,25 @@ def test_what_never_starts_is_shown_with_its_reason() -> None:
     assert beginning.end() == b"srun: error: no\r\n"
 
 
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_the_line_that_tells_the_end_is_left_out(size: int) -> None:
+    ending = Ending(TOKEN)
+    last = LINE.replace(b"started", b"ended")
+    said = b"own\001\0010123 x" + LINE + b"logout\r\n" + last + b"of the background\001"
+    pieces = [said[at : at + size] for at in range(0, len(said), size)]
+    shown = b"".join(ending.take(piece) for piece in pieces) + ending.end()
+    assert shown == said.replace(last, b"")
+    assert ending.is_heard
+
+
+def test_output_that_breaks_off_is_shown_whole_and_has_no_end() -> None:
+    ending = Ending(TOKEN)
+    assert ending.take(b"$ ls\r\n$ ") == b"$ ls\r\n$ "
+    half = LINE.replace(b"started", b"ended").rstrip()
+    assert ending.take(half) + ending.end() == half
+    assert not ending.is_heard
+
+
 def in_terminal(tmp_path: Path, before: str, *command: str, patience_s: float = 600) -> Terminal:
     """The command as a shell of a login host starts it, after what its startup files do."""
     words = [os.fsencode(word) for word in command]
@@ -80,6 +102,20 @@ def test_a_question_of_a_startup_file_is_seen_after_a_while(tmp_path: Path) -> N
         terminal.press("a\r")
         assert terminal.end() == 0
     assert terminal.all_rows[-1] == "own"
+
+
+def test_a_carrier_that_ends_before_the_command_is_told_from_one_that_ends_with_it(
+    tmp_path: Path,
+) -> None:
+    """`srun` ends so, with 0, when the node loses its power."""
+    with in_terminal(
+        tmp_path, "true", "sh", "-c", "printf '$ '; kill -9 $PPID; sleep 0"
+    ) as terminal:
+        terminal.end()
+    assert terminal.all_rows[-1] == "$ nobody heard the end"
+    with in_terminal(tmp_path, "true", "sh", "-c", "stty tostop; kill -9 $$") as terminal:
+        assert terminal.end() == 128 + signal.SIGKILL
+    assert "nobody" not in terminal.text
 
 
 def test_a_missing_directory_is_told(tmp_path: Path) -> None:
@@ -120,3 +156,17 @@ def test_a_signal_in_the_middle_of_the_start_leaves_no_process(
     finally:
         signal.signal(signal.SIGTERM, before)
     assert [one.returncode for one in started] == [-signal.SIGTERM]
+
+
+def test_a_reader_that_goes_away_is_no_end_that_nobody_told() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    saved = os.dup(1)
+    os.dup2(writing, 1)
+    try:
+        end = call_in_terminal(["printf", "\\001t started 0\\nmore"], dict(os.environ), "t")
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+        os.close(writing)
+    assert (end.code, end.is_heard) == (0, None)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.flows.run.ended import cut_error, is_ended_by_others, job_end
-from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeFailed
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.results.run import RunCarrier
 from scratchflow.process.carried import Outcome
@@ -53,6 +53,17 @@ CARRIER = RunCarrier(job_id=7, node="n", argv=[], terminal_argv=[], shell=["sh"]
                 "run place": AllocationEnded(job_id=7, reason="it was cancelled"),
             },
             "job 7 has ended: it was cancelled",
+        ),
+        (
+            {
+                "run carrier": AllocationMissing(profile="p"),
+                "run place": NodeFailed(node="n", reason="Slurm has given it up"),
+            },
+            "node `n` failed: Slurm has given it up",
+        ),
+        (
+            {"run carrier": NodeFailed(node="n", reason="Slurm has given it up")},
+            "node `n` failed: Slurm has given it up",
         ),
         (
             {

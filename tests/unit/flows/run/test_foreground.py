@@ -12,8 +12,8 @@ import pytest
 
 from scratchflow.flows.run.foreground import Foreground
 from scratchflow.flows.run.start import Wanted
-from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing
-from scratchflow.model.errors.run import CommandSignalled
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeFailed
+from scratchflow.model.errors.run import CommandSignalled, RunCut
 from scratchflow.model.events import Warned
 from scratchflow.model.results.run import RunPlace
 from scratchflow.process.interrupted import Interrupted
@@ -21,17 +21,23 @@ from tests.unit.flows.run.test_ended import CARRIER
 from tests.unit.flows.told import ToldCluster
 
 
-def in_terminal(script: str, *, cluster: Any = None, command: tuple[str, ...] = ()) -> Foreground:
+def in_terminal(
+    script: str, *, cluster: Any = None, command: tuple[str, ...] = (), login: Any = None
+) -> Foreground:
     """A command in a terminal, as if the login host were here."""
     way = SimpleNamespace(argv=lambda words: words)
+
+    def far(_: RunPlace, token: str = "") -> list[str]:
+        return ["sh", "-c", script, "sh", token]
+
     start: Any = SimpleNamespace(
         cluster=cluster,
-        login=None,
+        login=login,
         found=CARRIER,
         wanted=Wanted(command=command, terminal=True),
         environment=os.environ,
         way=lambda *_, **__: way,
-        in_terminal=lambda *_: ["sh", "-c", script],
+        in_terminal=far,
     )
     return Foreground(start, RunPlace(directory="/"))
 
@@ -78,3 +84,52 @@ def test_what_ends_in_a_terminal_while_its_job_runs_is_not_explained(
     cluster = ToldCluster(tmp_path, {"run carrier": CARRIER})
     assert in_terminal(script, cluster=cluster).code() in {137, 9}
     assert (cluster.told, len(cluster.asked)) == ([], asked)
+
+
+LOST = {**ENDED, "run place": NodeFailed(node="n", reason="Slurm has given it up")}
+LAPTOP = SimpleNamespace(terminal_code=lambda code: code)
+
+
+@pytest.mark.parametrize("script", ["exit 0", "exit 255"])
+@pytest.mark.parametrize("login", [None, LAPTOP])
+@pytest.mark.parametrize(("command", "what"), [((), "the shell"), (("vi",), "the command")])
+def test_a_terminal_that_ends_with_its_node_is_no_success(
+    tmp_path: Path, script: str, login: Any, command: tuple[str, ...], what: str
+) -> None:
+    """`srun` exits with 0 when its node loses power, ssh with 255."""
+    lost = in_terminal(script, cluster=ToldCluster(tmp_path, LOST), command=command, login=login)
+    with pytest.raises(RunCut) as caught:
+        lost.code()
+    assert caught.value.exit_code == 14
+    assert str(caught.value) == (
+        f"the connection to `n` was lost while {what} ran: node `n` failed: Slurm has given it up"
+    )
+    assert "`scratchflow up`" in caught.value.shown_hint
+
+
+def test_a_shell_of_whose_end_nothing_was_heard_is_no_success_while_slurm_knows_nothing(
+    tmp_path: Path,
+) -> None:
+    cluster = ToldCluster(tmp_path, {"run carrier": CARRIER})
+    with pytest.raises(RunCut) as caught:
+        in_terminal("exit 0", cluster=cluster, login=LAPTOP).code()
+    assert "it ended before the shell did" in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [0, 3, 255])
+def test_a_shell_that_tells_its_end_has_its_own_code_and_nobody_is_asked(
+    tmp_path: Path, code: int
+) -> None:
+    cluster = ToldCluster(tmp_path, LOST)
+    script = f"printf '\\001%s %s\\n' $1 'started 0' $1 'ended {code}'; exit {code}"
+    assert in_terminal(script, cluster=cluster, login=LAPTOP).code() == code
+    assert (cluster.told, cluster.asked) == ([], [])
+
+
+@pytest.mark.parametrize("code", [0, 255])
+def test_a_shell_that_ends_on_the_login_host_while_its_job_runs_has_its_own_code(
+    tmp_path: Path, code: int
+) -> None:
+    cluster = ToldCluster(tmp_path, {"run carrier": CARRIER})
+    assert in_terminal(f"exit {code}", cluster=cluster).code() == code
+    assert cluster.told == []
