@@ -18,6 +18,7 @@ from scratchflow.model.requests import Create
 from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
+from scratchflow.node.bring.vacant import is_vacant
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import forget_cached
 from scratchflow.node.environment.environment import environment_for_tools
@@ -128,7 +129,7 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
         forget_old_listing(place)
     catalogue = read_catalogue(place)
     known = catalogue.newest_id
-    if brings and catalogue.holds_nothing:  # an empty workspace is there to be filled
+    if brings and is_vacant(place, catalogue):  # an empty workspace is there to be filled
         return known
     adds_environment = request.env != "none" and context.workspace.path.is_dir()
     if known is not None and (brings or not adds_environment):
@@ -182,6 +183,10 @@ def _create_from(
         _make_environment(context, notify, request, environment)
         options = SnapshotOptions(message="environment", purpose="created")
         snapshot = backup(context, notify, options).snapshot
+    elif beside := _beside(context, request):
+        # What was brought is saved alone: the newest snapshot must not lack what the one before had.
+        options = SnapshotOptions(message=f"with {', '.join(beside)}", purpose="created")
+        snapshot = backup(context, notify, options).snapshot or snapshot
     env = plain.env
     counts = brought.counts
     return msgspec.structs.replace(
@@ -194,6 +199,14 @@ def _create_from(
         left_out=brought.left_out,
         left_out_paths=brought.left_out_paths,
     )
+
+
+def _beside(context: NodeContext, request: Create) -> list[str]:
+    """What `backup.also` names and is there; nothing for a dry run."""
+    workspace = context.workspace
+    if request.dry_run:
+        return []
+    return [printable(one) for one in workspace.also if may_be_there(workspace.scratch / one)]
 
 
 def _make_scratch(context: NodeContext) -> None:

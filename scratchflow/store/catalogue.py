@@ -117,11 +117,6 @@ class Catalogue(msgspec.Struct, frozen=True):
         return [one.snapshot for one in self.skipped if _carries_a_time(one.snapshot)]
 
     @property
-    def holds_nothing(self) -> bool:
-        """Whether no snapshot has a file or a link, as after `up` on a new cluster; not while one is unreadable."""
-        return not self.skipped and not any(one.files or one.links for one in self.snapshots)
-
-    @property
     def latest_whole(self) -> Manifest | None:
         """The newest snapshot that is not damaged; a fork when all others are."""
         newest_first = [*reversed(self.main_line), *reversed(self.snapshots)]

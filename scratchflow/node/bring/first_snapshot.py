@@ -21,6 +21,7 @@ from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.events import Progress
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.backup import leave_rescue
+from scratchflow.node.bring.vacant import is_vacant
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
@@ -52,7 +53,7 @@ def commit_first(
         sweep(lock, time.time())
         ensure_reserve(place)
         catalogue = read_catalogue(place)
-        if not catalogue.holds_nothing:
+        if not is_vacant(place, catalogue):
             name = context.workspace.name
             second = f"scratchflow --set workspace={name}2 create"
             raise WorkspaceKnown(

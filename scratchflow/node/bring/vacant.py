@@ -1,0 +1,45 @@
+"""Whether the snapshots of a workspace have anything of it: while none has, `create --from` may fill it."""
+
+from __future__ import annotations
+
+import os
+
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.snapshot import Manifest
+from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.directory import StoreDirectory
+
+
+def is_vacant(place: StoreDirectory, catalogue: Catalogue) -> bool:
+    """Whether no snapshot has a file or a link of the workspace itself, as after `up` on a new cluster.
+
+    What `backup.also` adds does not count. Not while a snapshot cannot be read: nobody knows what it has.
+    """
+    newest_first = reversed(catalogue.snapshots)
+    return not catalogue.skipped and all(_lacks_workspace(place, one) for one in newest_first)
+
+
+def _lacks_workspace(place: StoreDirectory, manifest: Manifest) -> bool:
+    if not manifest.files and not manifest.links:
+        return True
+    if not manifest.also:
+        return False
+    try:
+        index = open_index(place.archive(manifest.id))
+    except ScratchflowError:  # it may have had anything
+        return False
+    return _is_all_beside(index, manifest)
+
+
+def _is_all_beside(index: Index, manifest: Manifest) -> bool:
+    own = os.fsencode(manifest.workspace) + b"/"
+    beside = tuple(os.fsencode(root) + b"/" for root in manifest.also)
+    paths = (
+        index.path(entry) + b"/"
+        for entry, mode in enumerate(index.mode)
+        if mode & KIND_MASK != DIRECTORY
+    )
+    return all(path.startswith(beside) and not path.startswith(own) for path in paths)
