@@ -185,11 +185,17 @@ def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[StoreD
 
 
 def test_a_mount_that_sees_the_other_one_late_is_found_out(places: list[StoreDirectory]) -> None:
-    """sshfs remembers attributes for twenty seconds, GlusterFS for one; a disk remembers nothing."""
-    with growing(places[0]) as name:
-        seen = watch(places[1].directory / name)
-    kind = os.environ["FILESYSTEM"]
-    assert bool(seen.limits("login")) == (kind == "sshfs"), seen
+    """sshfs remembers attributes for twenty seconds, GlusterFS for one; a disk remembers nothing.
+
+    A busy machine may add a second once, hardly three times.
+    """
+    is_late = os.environ["FILESYSTEM"] == "sshfs"
+    for _ in range(1 if is_late else 3):
+        with growing(places[0]) as name:
+            seen = watch(places[1].directory / name)
+        if not seen.limits("login"):
+            break
+    assert bool(seen.limits("login")) == is_late, seen
 
 
 def test_scratch_there_has_locks(request: pytest.FixtureRequest) -> None:
