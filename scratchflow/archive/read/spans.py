@@ -123,9 +123,8 @@ class _Frames:
         self._archives = archives
         self._pool = pool
         self._ahead = ahead
-        self._rooms = _Rooms(
-            2 * (ahead + 2)
-        )  # a frame takes one as it is stored, one for its content
+        # A frame takes one as it is stored, and one for its content.
+        self._rooms = _Rooms(2 * (ahead + 2))
         self._turn = threading.Lock()  # two that write to one file would wait in the kernel, busily
 
     def contents(

@@ -170,18 +170,21 @@ def damaged_archives(place: StoreDirectory, snapshots: Iterable[Manifest]) -> fr
 
     A snapshot's own is one of them when that was noted, or when none that it needs explains the damage.
     """
-    return frozenset(_with_damaged_archives(snapshots, read_verified(place)))
+    listed = list(snapshots)
+    damaged = set(_with_damaged_archives(listed, read_verified(place)))
+    return frozenset(one.id for one in listed if one.id in damaged)
 
 
 def _with_damaged_archives(
     snapshots: Iterable[Manifest], known: Mapping[str, Verification]
 ) -> Iterator[str]:
+    """Also such as are not among the snapshots any more: others may need their archives yet."""
+    needs = {one.id: one.needs for one in snapshots}
     bad = {one.snapshot: one for one in known.values() if one.problem}
-    for one in snapshots:
-        found = bad.get(one.id)
-        is_explained = found and (found.archive or not bad.keys().isdisjoint(one.needs))
-        if found and (found.is_own or not is_explained):
-            yield one.id
+    for snapshot, found in bad.items():
+        is_elsewhere = found.archive or not bad.keys().isdisjoint(needs.get(snapshot, ()))
+        if found.is_own or not is_elsewhere:
+            yield snapshot
 
 
 def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> Verification | None:

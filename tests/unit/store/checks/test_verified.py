@@ -169,6 +169,13 @@ def test_damage_that_was_known_makes_nothing_doubtful_that_was_found_sound_since
     assert read_verified(place)[A].time == NOON
 
 
+def test_damage_of_a_snapshot_that_is_not_listed_reaches_what_needs_its_archive(
+    place: StoreDirectory,
+) -> None:
+    record_verified(place, [_found(A, NOON, "bad")])
+    assert known_damaged(place, [make_manifest(B, needs=[A])]) == {B}
+
+
 def test_damage_in_an_archive_whose_snapshot_is_gone_is_none_of_its_readers_archive(
     place: StoreDirectory,
 ) -> None:
