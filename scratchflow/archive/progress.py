@@ -8,6 +8,9 @@ from collections.abc import Callable
 # (phase, files done, files in all, bytes done, bytes in all); called once a frame, not once a file
 Progress = Callable[[str, int, int, int, int], None]
 
+# Each holds a frame as it is stored and its content, 8 MiB, and only one of them reads or writes the large file.
+MAX_FRAME_READERS = 16
+
 
 def no_progress(_phase: str, _files: int, _of: int, _bytes: int, _of_bytes: int) -> None:
     """For callers that do not watch."""

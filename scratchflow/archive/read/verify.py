@@ -23,7 +23,7 @@ from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import read_members
 from scratchflow.archive.format.whole_digest import XXH3
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.progress import usable_cores
+from scratchflow.archive.progress import MAX_FRAME_READERS, usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
 from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
@@ -42,8 +42,6 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import LimitReached
 
-# Each holds a frame as it is stored and its content, 8 MiB, and one thread reads for all.
-_MAX_THREADS = 16
 # Memory for packed frames, used again: fresh memory costs as much as reading.
 Rooms = SimpleQueue[bytearray]
 
@@ -137,7 +135,7 @@ class _Check:
         """`is_compared` says that the digest of the file will be compared with that in a manifest."""
         self._path = path
         self._descriptor = descriptor
-        self._threads = min(threads, _MAX_THREADS)
+        self._threads = min(threads, MAX_FRAME_READERS)
         self._is_compared = is_compared
         self.source = self._from_the_start()
 

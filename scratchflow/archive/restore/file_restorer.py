@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.archive.progress import Progress, no_progress
+from scratchflow.archive.progress import MAX_FRAME_READERS, Progress, no_progress
 from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, units_of
 from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # Fewer files than this for each, and it is not worth starting a helper.
 _FILES_EACH = 100
 _MAX_HELPERS = 7
-# Each holds a frame as it is stored and its content, 8 MiB, and one core writes to a file at a time.
-_MAX_THREADS = 16
 # A file of more frames than this is worth several threads, though all processes are at work.
 _FRAMES_ALONE = 64
 
@@ -72,7 +70,7 @@ class FileRestorer:
         self._index = archives.index
         self._placing = placing
         self._progress = progress
-        self._threads = min(threads, _MAX_THREADS)
+        self._threads = min(threads, MAX_FRAME_READERS)
         self.is_helped = helped
         self._local = threading.local()
         self._placers: list[Placer] = []
