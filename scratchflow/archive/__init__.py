@@ -5,7 +5,8 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
 
     scan/scan.py            scan_tree(scratch, roots, rules, warn) -> ScannedTree; Scan does it in the background
     scan/cache.py           ScanCache: what only this disk knows about a snapshot
-    read/reader.py          open_index(path) -> Index; single frames and files
+    read/archive_file.py    open_index(path) -> Index
+    read/archives.py        Archives: single frames, and parts of them
     compare/plan.py         plan(scanned, parent, cache) -> Plan: what a backup has to store
     write/writer.py         write(plan, out, archive_id=…) -> Written
     restore/extract.py      extract(index, open_archive, target, …): a whole snapshot, or a part of it

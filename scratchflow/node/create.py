@@ -18,7 +18,6 @@ from scratchflow.model.requests import Create
 from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
-from scratchflow.node.bring.vacant import is_vacant
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import forget_cached
 from scratchflow.node.environment.environment import environment_for_tools
@@ -27,6 +26,7 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
+from scratchflow.store.retention.vacant import is_vacant
 from scratchflow.workspace.environment import (
     ENV_NAME,
     EnvironmentOptions,

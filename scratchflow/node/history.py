@@ -13,10 +13,10 @@ import msgspec
 
 from scratchflow.archive.compare.diff import difference
 from scratchflow.archive.malformed import Malformed, NewerFormat
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.own_digest import footer_of
 from scratchflow.archive.read.proven import Proven, is_left
-from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK

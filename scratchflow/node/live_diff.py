@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from scratchflow.archive.compare.diff import Action, difference, whole_directories
 from scratchflow.archive.files.digest import digest_of_file, read_buffer
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK, Tree

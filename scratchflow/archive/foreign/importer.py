@@ -25,7 +25,7 @@ from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE, member_header
 from scratchflow.archive.format.tar_reader import Member, read_members
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
-from scratchflow.archive.read.reader import with_holes
+from scratchflow.archive.read.file_content import with_holes
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.chunks import in_one_piece

@@ -8,13 +8,8 @@ from itertools import compress
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.tar_reader import Member
-from scratchflow.archive.read.reader import (
-    Archives,
-    OpenArchive,
-    damaged_content,
-    placed,
-    zero_pieces,
-)
+from scratchflow.archive.read.archives import Archives, OpenArchive
+from scratchflow.archive.read.file_content import damaged_content, placed, zero_pieces
 from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK

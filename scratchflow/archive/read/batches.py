@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.read.archives import Archives
 from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.workers.queue import MAX_SHARES
 

@@ -10,14 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scratchflow.archive.files.digest import StreamDigest
+from scratchflow.archive.read.archives import Archives, OpenArchive
 from scratchflow.archive.read.batches import Unit, units_of
+from scratchflow.archive.read.file_content import damaged_content, with_holes
 from scratchflow.archive.read.proven import Proven
-from scratchflow.archive.read.reader import (
-    Archives,
-    OpenArchive,
-    damaged_content,
-    with_holes,
-)
 from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.model.errors.snapshots import SnapshotDamaged

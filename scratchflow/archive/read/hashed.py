@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.archive.format.whole_digest import XXH3, WholeDigest
-from scratchflow.archive.read.reader import read_into
+from scratchflow.archive.read.archive_file import read_into
 
 _READ_BYTES = 1 << 20
 _REPORT_EVERY_BYTES = 64 << 20

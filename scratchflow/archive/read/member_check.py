@@ -10,7 +10,7 @@ from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY
 from scratchflow.archive.format.tar_reader import Member
 from scratchflow.archive.read.chunk_check import ChunkCheck
-from scratchflow.archive.read.reader import with_holes
+from scratchflow.archive.read.file_content import with_holes
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from scratchflow.archive.format.container import FOOTER_BYTES, Footer, unpack_footer
 from scratchflow.archive.format.whole_digest import SHA256, XXH3, WholeDigest, may_be_sha256
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.reader import open_regular, read_footer
+from scratchflow.archive.read.archive_file import open_regular, read_footer
 
 
 class ArchiveDigest:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.archive.format.index_peek import IndexPeek
-from scratchflow.archive.read.reader import read_index, require_own
+from scratchflow.archive.read.archive_file import read_index, require_own
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
 

@@ -14,8 +14,9 @@ from itertools import starmap
 import msgspec
 
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.archive_file import open_index, open_regular, read_footer
+from scratchflow.archive.read.archives import OpenArchive
 from scratchflow.archive.read.chunk_check import ChunkCheck, PlacedChunk, own_chunks, placed_chunks
-from scratchflow.archive.read.reader import OpenArchive, open_index, open_regular, read_footer
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.model.errors.base import ScratchflowError
 

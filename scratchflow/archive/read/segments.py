@@ -18,11 +18,11 @@ from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import BLOCK, END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import read_members
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.archive_file import read_into
 from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
 from scratchflow.archive.read.hashed import HashedFile
 from scratchflow.archive.read.member_check import MemberChecker
 from scratchflow.archive.read.plain_members import PlainMembers, plain_entries
-from scratchflow.archive.read.reader import read_into
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.archive.workers.helpers import Helpers

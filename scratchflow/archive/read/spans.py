@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from scratchflow.archive.format.container import FrameBlocks
-from scratchflow.archive.read.reader import Archives, Span
+from scratchflow.archive.read.archives import Archives, Span
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -24,18 +24,18 @@ from scratchflow.archive.format.tar_reader import read_members
 from scratchflow.archive.format.whole_digest import XXH3
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import MAX_FRAME_READERS, usable_cores
-from scratchflow.archive.read.borrowed import verify_borrowed
-from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
-from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
-from scratchflow.archive.read.member_check import MAX_PROBLEMS, MemberChecker
-from scratchflow.archive.read.plain_members import PlainMembers, plain_entries
-from scratchflow.archive.read.reader import (
-    OpenArchive,
+from scratchflow.archive.read.archive_file import (
     open_index,
     open_regular,
     read_exactly,
     read_footer,
 )
+from scratchflow.archive.read.archives import OpenArchive
+from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
+from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
+from scratchflow.archive.read.member_check import MAX_PROBLEMS, MemberChecker
+from scratchflow.archive.read.plain_members import PlainMembers, plain_entries
 from scratchflow.archive.read.segments import Segments, are_right
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.model.errors.base import ScratchflowError

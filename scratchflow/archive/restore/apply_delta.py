@@ -17,7 +17,7 @@ from scratchflow.archive.compare.delta import Delta, find_delta
 from scratchflow.archive.compare.plan import Plan, plan
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
-from scratchflow.archive.read.reader import Archives, OpenArchive
+from scratchflow.archive.read.archives import Archives, OpenArchive
 from scratchflow.archive.restore.displace import Displacer, Displacing
 from scratchflow.archive.restore.file_restorer import FileRestorer
 from scratchflow.archive.restore.link_files import place_links, write_refused

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
-from scratchflow.archive.read.reader import Archives, OpenArchive
+from scratchflow.archive.read.archives import Archives, OpenArchive
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.directories import Directories
 from scratchflow.archive.restore.displace import Displacing

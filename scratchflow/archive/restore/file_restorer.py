@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.archive.progress import MAX_FRAME_READERS, Progress, no_progress
+from scratchflow.archive.read.archives import Archives
 from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, units_of
-from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
 from scratchflow.archive.restore.warm_files import warm_pieces

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable
 
 from scratchflow.archive.progress import no_progress
-from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.read.archives import Archives
 from scratchflow.archive.restore.file_restorer import FileRestorer
 from scratchflow.archive.restore.placer import Placer, Placing
 

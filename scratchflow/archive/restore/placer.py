@@ -18,7 +18,7 @@ import msgspec
 from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.xattrs import replace_xattrs
-from scratchflow.archive.read.reader import damaged_content, placed, zero_pieces
+from scratchflow.archive.read.file_content import damaged_content, placed, zero_pieces
 from scratchflow.archive.restore.displace import Displacer, Displacing, temporary_name
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index

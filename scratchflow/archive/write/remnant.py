@@ -19,7 +19,7 @@ from scratchflow.archive.format.container import (
 from scratchflow.archive.format.remnant import dump_frames
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.reader import open_regular, read_exactly, true_frames
+from scratchflow.archive.read.archive_file import open_regular, read_exactly, true_frames
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.write.archive_out import Out
 from scratchflow.model.errors.snapshots import SnapshotDamaged

@@ -112,7 +112,7 @@ def _receive_into(
     cluster: Cluster, snapshot: str, request: Restore, target: Path, emit: Emit
 ) -> PutBeside:
     """Takes the archive in beside the target first: the files appear when all of it is there, and whole."""
-    from scratchflow.archive.read.reader import open_index
+    from scratchflow.archive.read.archive_file import open_index
     from scratchflow.disk.building import building_beside, sweep_beside
     from scratchflow.node.progress import Notifier
     from scratchflow.node.restore.beside import Beside, PutBeside, put_beside

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import extract
 from scratchflow.archive.tree.index import Index

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.model.errors.agent import StreamBroken
@@ -21,7 +21,6 @@ from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.events import Progress
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.backup import leave_rescue
-from scratchflow.node.bring.vacant import is_vacant
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
@@ -32,6 +31,7 @@ from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.retention.sweep import sweep
+from scratchflow.store.retention.vacant import is_vacant
 
 
 class Filled(msgspec.Struct, frozen=True):

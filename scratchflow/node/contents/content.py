@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scratchflow.archive.files.digest import StreamDigest
-from scratchflow.archive.read.reader import Archives, damaged_content, with_holes
+from scratchflow.archive.read.archives import Archives
+from scratchflow.archive.read.file_content import damaged_content, with_holes
 from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.path_state import PathState, has_same_content, read_state
-from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.selection import is_pattern
 from scratchflow.model.errors.snapshots import PathInNone, SnapshotDamaged
 from scratchflow.model.events import path_fields

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.selection import Selection, is_pattern
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.base import ScratchflowError

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.read.reader import OpenArchive, open_index
+from scratchflow.archive.read.archive_file import open_index
+from scratchflow.archive.read.archives import OpenArchive
 from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.snapshots import SnapshotMissing

@@ -9,7 +9,7 @@ from datetime import timedelta
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan, plan
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import Scan, ScannedTree

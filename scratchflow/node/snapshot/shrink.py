@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.root_sizes import files_at, root_sizes
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.scan.cache import ScanCache, recheck_flags
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import RECHECK, Index

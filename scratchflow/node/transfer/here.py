@@ -16,9 +16,9 @@ import msgspec
 
 from scratchflow.archive.format.container import Footer
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.archive_file import archives_read
 from scratchflow.archive.read.own_digest import ArchiveDigest, footer_of
 from scratchflow.archive.read.proven import Proven
-from scratchflow.archive.read.reader import archives_read
 from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.agent import RequestRefused
 from scratchflow.model.errors.snapshots import SnapshotDamaged

@@ -22,7 +22,7 @@ from scratchflow.archive.foreign.importer import (
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.container import FOOTER_WORD
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.archive_out import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new

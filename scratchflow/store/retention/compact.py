@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.write.remnant import (
     Range,

@@ -21,7 +21,7 @@ from scratchflow.archive.format.container import (
 )
 from scratchflow.archive.format.index_codec import Header, dump_index
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read import reader
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore import extract
 from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import scan_tree
@@ -59,7 +59,7 @@ class Range:
         return self.extract()
 
     def extract(self) -> Index:
-        index = reader.open_index(self.archive)
+        index = open_index(self.archive)
         extract.extract(index, lambda _: self.archive, self.target, warn=self.warn)
         return index
 
@@ -142,7 +142,7 @@ def good_archive(ground: Range) -> None:
 def forge_index(ground: Range, change: Callable[[Index], object]) -> None:
     """Rewrites the index of the good archive, every checksum right again."""
     good_archive(ground)
-    index = reader.open_index(ground.archive)
+    index = open_index(ground.archive)
     change(index)
     _put_index(ground.archive, dump_index(index))
 

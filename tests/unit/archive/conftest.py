@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.files import chunker
-from scratchflow.archive.read import reader
+from scratchflow.archive.files.digest import StreamDigest
+from scratchflow.archive.read.archive_file import open_index
+from scratchflow.archive.read.archives import Archives, OpenArchive
+from scratchflow.archive.read.file_content import damaged_content, with_holes
 from scratchflow.archive.restore import apply_delta as delta
 from scratchflow.archive.restore import extract
 from scratchflow.archive.restore import file_restorer as contents
@@ -64,7 +67,7 @@ class Bench:
         with self.path(archive_id).open("wb", buffering=0) as out:
             written = writer.write(planned, out, archive_id=archive_id, warn=self.warn)
         self.cache = written.cache
-        loaded = reader.open_index(self.path(archive_id))
+        loaded = open_index(self.path(archive_id))
         assert list(loaded.names) == list(written.index.names)
         return loaded
 
@@ -218,3 +221,16 @@ def _is_running(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[memoryview]:
+    """The content of one file in pieces, holes as zeros; its digest is checked after the last one."""
+    digest = StreamDigest(seed=index.seed)
+    with Archives(index, open_archive) as archives:
+        spans = archives.spans_of(entry)
+        stored = (piece for span in spans for piece in archives.pieces_in(span))
+        for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
+            digest.update(piece)
+            yield piece
+    if digest.digest() != index.digest_of(entry):
+        raise damaged_content(index, entry)

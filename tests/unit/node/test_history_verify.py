@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotNewer
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.archive.format.container import FOOTER_BYTES
-from scratchflow.archive.read import reader
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.hostile.archive.conftest import (
     Range,
@@ -20,4 +20,4 @@ def test_damaged_footers_are_refused(shooting_range: Range, position: int) -> No
     content[-FOOTER_BYTES + position] ^= 0x40
     shooting_range.archive.write_bytes(content)
     with pytest.raises(SnapshotDamaged):
-        reader.open_index(shooting_range.archive)
+        open_index(shooting_range.archive)

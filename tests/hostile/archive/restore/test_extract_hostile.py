@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scratchflow.archive.read import reader
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore import extract
 from scratchflow.model.errors.restore import TargetNotEmpty
 from tests.hostile.archive.conftest import (
@@ -35,7 +35,7 @@ def test_existing_files_in_the_target_are_not_overwritten(shooting_range: Range)
 
 def test_target_may_be_a_descriptor(shooting_range: Range) -> None:
     good_archive(shooting_range)
-    index = reader.open_index(shooting_range.archive)
+    index = open_index(shooting_range.archive)
     descriptor = os.open(shooting_range.target, os.O_RDONLY | os.O_DIRECTORY)
     extract.extract(index, lambda _: shooting_range.archive, descriptor, warn=shooting_range.warn)
     os.close(descriptor)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.foreign import importer as foreign
-from scratchflow.archive.read import reader, verify
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from tests.unit.archive.conftest import Bench, State, fill, tree_state
 
@@ -20,7 +21,7 @@ def _import(bench: Bench, path: Path, where: foreign.Where = foreign.unchanged) 
             path, out, archive_id="F", warn=bench.warn, where=where, lists_chunks=True
         )
     assert verify.verify_archive(bench.path("F"), digest=imported.digest) == []
-    return reader.open_index(bench.path("F"))
+    return open_index(bench.path("F"))
 
 
 def _tar_lz4(bench: Bench, tar: list[str], lz4: list[str]) -> Path:

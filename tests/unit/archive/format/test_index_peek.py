@@ -10,7 +10,7 @@ import pytest
 from scratchflow.archive.format.index_codec import read_header, unshuffled
 from scratchflow.archive.format.index_peek import IndexPeek
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read.reader import open_index, read_index
+from scratchflow.archive.read.archive_file import open_index, read_index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK
 from tests.odd_tree import make_odd_tree
 from tests.unit.conftest import Desk

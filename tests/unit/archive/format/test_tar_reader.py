@@ -12,7 +12,8 @@ import lz4.frame
 import pytest
 
 from scratchflow.archive.foreign import importer as foreign
-from scratchflow.archive.read import reader, verify
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, State, tree_state
 
@@ -55,7 +56,7 @@ def imported(bench: Bench, tar: bytes) -> State:
     with bench.path("F").open("wb", buffering=0) as out:
         done = foreign.import_archive(source, out, archive_id="F", warn=bench.warn)
     assert verify.verify_archive(bench.path("F"), digest=done.digest) == []
-    return tree_state(bench.restore(reader.open_index(bench.path("F"))), whole_seconds=True)
+    return tree_state(bench.restore(open_index(bench.path("F"))), whole_seconds=True)
 
 
 def unpacked(bench: Bench, tar: bytes) -> State:
@@ -238,5 +239,5 @@ def test_frames_of_any_kind_may_follow_each_other(bench: Bench, first: str, seco
     source.write_bytes(packed)
     with bench.path("F").open("wb", buffering=0) as out:
         foreign.import_archive(source, out, archive_id="F", warn=bench.warn)
-    restored = bench.restore(reader.open_index(bench.path("F")))
+    restored = bench.restore(open_index(bench.path("F")))
     assert tree_state(restored, whole_seconds=True) == tree_state(bench.scratch, whole_seconds=True)

@@ -7,8 +7,8 @@ from array import array
 
 import pytest
 
+from scratchflow.archive.read.archives import Archives
 from scratchflow.archive.read.batches import Unit, batches_of, spread, units_of
-from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.workers.queue import MAX_SHARES
 from scratchflow.archive.write.archive_out import FRAME_BYTES
 from tests.unit.archive.conftest import Bench

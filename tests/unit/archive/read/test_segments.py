@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read import reader, segments, verify
+from scratchflow.archive.read import segments, verify
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.hashed import HashedFile
 from scratchflow.archive.read.segments import Segments, are_right
 from scratchflow.archive.tree.index import Index
@@ -57,7 +58,7 @@ def test_a_whole_archive_is_found_right_and_its_digest_is_known(
 ) -> None:
     path = many_frames(bench)
     descriptor = os.open(path, os.O_RDONLY)
-    cut = Segments(reader.open_index(path), 0, descriptor)
+    cut = Segments(open_index(path), 0, descriptor)
     assert len(cut.all) > 2
     assert [one.first for one in cut.all[1:]] == [one.end for one in cut.all[:-1]]
     source = HashedFile(descriptor)
@@ -104,7 +105,7 @@ def test_a_wrong_checksum_of_a_frame_is_noticed_by_the_digest(bench: Bench) -> N
     path = many_frames(bench)
     content = bytearray(path.read_bytes())
     expected = WholeDigest().text(bytes(content))
-    content[reader.open_index(path).archives[0].packed_ends[0] - 1] ^= 1
+    content[open_index(path).archives[0].packed_ends[0] - 1] ^= 1
     path.write_bytes(content)
     assert "it does not match the digest in its manifest" in checked(path, 3, expected)
     # Where there is no manifest to compare with, every checksum is.
@@ -115,7 +116,7 @@ def test_an_index_that_says_something_else_is_told(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = many_frames(bench)
-    opened = reader.open_index
+    opened = open_index
 
     def wrong(change: str) -> Index:
         index = opened(path)
@@ -159,7 +160,7 @@ def test_an_archive_of_a_few_bytes_is_walked_by_one(
     fill(bench.work)
     bench.backup("A")
     descriptor = os.open(bench.path("A"), os.O_RDONLY)
-    cut = Segments(reader.open_index(bench.path("A")), 0, descriptor)
+    cut = Segments(open_index(bench.path("A")), 0, descriptor)
     assert not are_right(cut, HashedFile(descriptor), 4)
     os.close(descriptor)
     assert checked(bench.path("A"), 4) == []

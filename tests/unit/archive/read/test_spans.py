@@ -13,7 +13,7 @@ import pytest
 
 from scratchflow.archive.format.container import FrameBlocks
 from scratchflow.archive.read import spans as spans_module
-from scratchflow.archive.read.reader import Archives, Span
+from scratchflow.archive.read.archives import Archives, Span
 from scratchflow.archive.read.spans import SpanReader, frames_to_put_first
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.snapshots import SnapshotDamaged

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read import reader, verify
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore import extract
 from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.base import ScratchflowError
@@ -67,14 +68,14 @@ def test_every_truncation_is_noticed(bench: Bench) -> None:
         damaged.write_bytes(content[:length])
         assert verify.verify_archive(damaged, threads=1), length
         with pytest.raises(SnapshotDamaged):
-            reader.open_index(damaged)
+            open_index(damaged)
 
 
 def test_restoring_from_damage_leaves_no_wrong_file(bench: Bench) -> None:
     path = _archive(bench)
     good = tree_state(bench.scratch)
     content = path.read_bytes()
-    index = reader.open_index(path)
+    index = open_index(path)
     end_of_data = index.archives[0].packed_ends[-1]
     dice = random.Random(3)  # noqa: S311 - the same damage every time
     for number in range(40):
@@ -117,7 +118,7 @@ def test_what_is_no_archive_says_so(tmp_path: Path) -> None:
     assert "cannot be opened" in verify.verify_archive(path)[0]
     path.write_bytes(b"not an archive, but long enough to hold a footer" * 10)
     with pytest.raises(ScratchflowError, match="not one of ours"):
-        reader.open_index(path)
+        open_index(path)
 
 
 def _put_in_place(path: Path, what: str) -> None:
@@ -132,12 +133,12 @@ def _put_in_place(path: Path, what: str) -> None:
 @pytest.mark.parametrize("what", ["directory", "fifo", "socket"])
 def test_something_else_in_the_place_of_an_archive_is_damage(bench: Bench, what: str) -> None:
     path = _archive(bench)
-    index = reader.open_index(path)
+    index = open_index(path)
     path.unlink()
     _put_in_place(path, what)
     assert verify.verify_archive(path)
     with pytest.raises(SnapshotDamaged):
-        reader.open_index(path)
+        open_index(path)
     with pytest.raises(SnapshotDamaged):
         bench.restore(index)
 

@@ -188,7 +188,7 @@ import os, sys, time
 from pathlib import Path
 from scratchflow.archive.restore import file_restorer as contents
 from scratchflow.archive.restore import extract
-from scratchflow.archive.read import reader
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore import helpers as restore_helpers
 from scratchflow.archive.restore.placer import Placer
 extract.usable_cores, contents._FILES_EACH = lambda: 3, 1
@@ -200,7 +200,7 @@ restore_helpers.RestoreHelpers.__enter__ = enter
 Placer.small_file = lambda *given: time.sleep(0.2) or small_file(*given)
 archive, target = map(Path, sys.argv[1:])
 extract.extract(
-    reader.open_index(archive), lambda _: archive, target, warn=print, existing="none"
+    open_index(archive), lambda _: archive, target, warn=print, existing="none"
 )
 """
 

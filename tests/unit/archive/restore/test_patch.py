@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.format.container import FrameBlocks, GetRoom
-from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.read.archives import Archives
 from scratchflow.archive.restore import apply_delta, patch
 from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.restore.patch import Stretch, is_worthwhile, stretches

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.compare.plan import plan
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore.extract import extract
 from scratchflow.archive.scan.brought import BringRules, scan_directory

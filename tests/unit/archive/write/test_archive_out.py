@@ -10,7 +10,7 @@ import pytest
 from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.write.archive_out import ArchiveOut
 from scratchflow.model.errors.store import TargetFull
 from tests.unit.archive.conftest import Bench, fill

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scratchflow.archive.read import verify
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.scan import reread as looking
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import writer

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.read import verify
-from scratchflow.archive.read.reader import open_index, read_file
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import RECHECK, Index
 from scratchflow.archive.write import writer
 from scratchflow.archive.write.archive_out import FRAME_BYTES
 from scratchflow.model.errors.store import NoSpace
-from tests.unit.archive.conftest import Bench, tree_state
+from tests.unit.archive.conftest import Bench, read_file, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
 

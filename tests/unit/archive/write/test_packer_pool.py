@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from scratchflow.archive.read import verify
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import packer_pool as packers
 from scratchflow.archive.write import writer

@@ -13,9 +13,9 @@ import pytest
 from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.archive_file import open_index, true_frames
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.proven import Proven
-from scratchflow.archive.read.reader import open_index, true_frames
 from scratchflow.archive.read.verify import verify_archive, verify_bytes
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import ArchiveFrames, Index

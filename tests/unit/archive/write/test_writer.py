@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scratchflow.archive.read import reader, verify
+from scratchflow.archive.read import verify
 from scratchflow.archive.write.archive_out import FRAME_BYTES
-from tests.unit.archive.conftest import Bench, age_directories, fill, tree_state
+from tests.unit.archive.conftest import Bench, age_directories, fill, read_file, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
 
@@ -162,7 +162,7 @@ def test_read_one_file(bench: Bench) -> None:
     index = bench.backup("A")
     entry = index.find(b"work/data")
     assert entry is not None
-    content = b"".join(reader.read_file(index, entry, bench.path))
+    content = b"".join(read_file(index, entry, bench.path))
     assert content == (bench.work / "data").read_bytes()
 
 

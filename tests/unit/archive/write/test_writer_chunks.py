@@ -16,14 +16,13 @@ from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.proven import Proven
-from scratchflow.archive.read.reader import read_file
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.written import write_again
 from scratchflow.model.errors.snapshots import SnapshotDamaged
-from tests.unit.archive.conftest import Bench, tree_state
+from tests.unit.archive.conftest import Bench, read_file, tree_state
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.agent.upload import unframed
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.flows.transfer import bring as module
 from scratchflow.flows.transfer.bring import absolute, create_from_here
 from scratchflow.model.errors.agent import StreamBroken

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.snapshots import PathAmbiguous
 from scratchflow.model.requests import Show

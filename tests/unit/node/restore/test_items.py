@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.events import Event, Item

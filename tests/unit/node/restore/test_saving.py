@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.scan.scan import Scan, ScannedTree
 from scratchflow.node.restore import saving
 from scratchflow.node.restore.saving import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.node.restore.saving import (
     shown_aside,

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotDamaged
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import Prune, Show

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore.extract import extract
 from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged

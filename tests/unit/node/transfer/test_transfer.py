@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scratchflow.archive.format.container import FOOTER_BYTES, Footer, pack_footer
 from scratchflow.archive.format.index_codec import dump_index
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
 from scratchflow.cli import transfer_words as words

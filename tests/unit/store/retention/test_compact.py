@@ -10,8 +10,8 @@ import pytest
 
 from scratchflow.archive.files import chunker
 from scratchflow.archive.format.whole_digest import WholeDigest
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.proven import is_left
-from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.write.remnant import Range, merged, ranges_in
 from scratchflow.disk.durable import write_new

@@ -1,10 +1,10 @@
-"""Whether the snapshots of a workspace have anything of it: while none has, `create --from` may fill it."""
+"""Whether snapshots have anything of their workspace: one in which nothing was done yet may be filled, or replaced."""
 
 from __future__ import annotations
 
 import os
 
-from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
@@ -19,10 +19,11 @@ def is_vacant(place: StoreDirectory, catalogue: Catalogue) -> bool:
     What `backup.also` adds does not count. Not while a snapshot cannot be read: nobody knows what it has.
     """
     newest_first = reversed(catalogue.snapshots)
-    return not catalogue.skipped and all(_lacks_workspace(place, one) for one in newest_first)
+    return not catalogue.skipped and all(lacks_workspace(place, one) for one in newest_first)
 
 
-def _lacks_workspace(place: StoreDirectory, manifest: Manifest) -> bool:
+def lacks_workspace(place: StoreDirectory, manifest: Manifest) -> bool:
+    """Whether the snapshot has nothing but what `backup.also` adds; not while its index cannot be read."""
     if not manifest.files and not manifest.links:
         return True
     if not manifest.also:

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.archive.format.index_check import UnsafeName, check_index
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.read import reader
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.names import PackedNames
 from tests.unit.archive.conftest import Bench, fill, tree_state
@@ -29,7 +29,7 @@ def test_the_same_paths_are_shared_and_everything_else_is_its_own(bench: Bench) 
     (bench.work / "data").write_bytes(b"changed")
     (bench.work / "data").chmod(0o600)
     second = bench.backup("B", first)
-    beside = reader.open_index(bench.path("B"), like=first)
+    beside = open_index(bench.path("B"), like=first)
     assert beside.names is first.names
     assert _same(beside, second)
     assert beside.size != first.size
@@ -53,7 +53,7 @@ def test_other_paths_are_not_shared(bench: Bench, change: str) -> None:
     else:
         (bench.work / "zzz").write_bytes(b"")
     second = bench.backup("B", first)
-    beside = reader.open_index(bench.path("B"), like=first)
+    beside = open_index(bench.path("B"), like=first)
     assert _same(beside, second)
     assert list(beside.targets) == list(second.targets)
     assert tree_state(bench.restore(beside)) == tree_state(bench.scratch)
@@ -62,11 +62,11 @@ def test_other_paths_are_not_shared(bench: Bench, change: str) -> None:
 def test_a_neighbour_excuses_nothing(bench: Bench) -> None:
     fill(bench.work)
     good = bench.backup("A")
-    bad = reader.open_index(bench.path("A"))
+    bad = open_index(bench.path("A"))
     bad.names = PackedNames(b".." if name == b"data" else name for name in good.names)
     with pytest.raises(UnsafeName):
         check_index(bad, like=good)
-    bad = reader.open_index(bench.path("A"))
+    bad = open_index(bench.path("A"))
     bad.position = array("Q", [1 << 40]) * len(bad)
     with pytest.raises(Malformed):
         check_index(bad, like=good)
