@@ -122,7 +122,7 @@ def _is_enough(
     if wanted in line_of(base, parents):
         return True
     is_continued = {base, work_of(catalogue, base)} & {*line_of(wanted, parents)}
-    may_be_replaced = is_continued or is_unused(catalogue, parents, base)
+    may_be_replaced = is_continued or is_unused(place, catalogue, parents, base)
     if not may_be_replaced or _is_changed(context, notify):
         raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False

@@ -174,7 +174,7 @@ def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacki
 def _newest_work(place: StoreDirectory, catalogue: Catalogue) -> str | None:
     """The snapshot whose work the newest one holds; None when that is no work, but a workspace that was made empty."""
     parents = parents_known(catalogue.snapshots, read_noted(place))
-    is_no_work = is_unused(catalogue, parents, catalogue.newest_id)
+    is_no_work = is_unused(place, catalogue, parents, catalogue.newest_id)
     return None if is_no_work else work_of(catalogue, catalogue.newest_id)
 
 

@@ -6,6 +6,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.lineage import Lineage, line_of, read_noted
+from scratchflow.store.retention.vacant import lacks_workspace
 
 
 def newer_elsewhere(place: StoreDirectory, catalogue: Catalogue, base: str) -> str | None:
@@ -36,12 +37,14 @@ def work_of(catalogue: Catalogue, snapshot: str | None) -> str | None:
     return at
 
 
-def is_unused(catalogue: Catalogue, parents: Lineage, snapshot: str | None) -> bool:
-    """Whether it is the empty first snapshot that `up` takes of a new workspace, and nothing was saved after it."""
+def is_unused(
+    place: StoreDirectory, catalogue: Catalogue, parents: Lineage, snapshot: str | None
+) -> bool:
+    """Whether it is the first snapshot that `up` takes of a new workspace, with nothing in that, and nothing came after it."""
     first = next((one for one in catalogue.snapshots if one.id == snapshot), None)
     if first is None or first.purpose != "created" or first.parent is not None:
         return False
-    return not (first.files or first.links or first.unsaved) and first.id not in parents.values()
+    return not first.unsaved and first.id not in parents.values() and lacks_workspace(place, first)
 
 
 def _counts(manifest: Manifest) -> tuple[int, int]:

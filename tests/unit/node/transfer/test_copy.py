@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -209,3 +210,16 @@ def test_an_empty_workspace_that_was_never_used_is_no_work(desk: Desk) -> None:
     emptied = there.restore(there.ids[0]).committed_as
     found = lacking(there.context, there.notify, Lacking(snapshots=[]))
     assert (found.newest, found.newest_work) == (emptied, there.ids[0])
+
+
+def test_an_empty_workspace_that_was_saved_with_what_lies_beside_it_is_no_work_either(
+    tmp_path: Path,
+) -> None:
+    there = make_desk(tmp_path, 'backup.also = ["env"]\n')
+    there.write("env/bin/python", "x")
+    settle(there.context, there.notify, Settle())
+    found = lacking(there.context, there.notify, Lacking(snapshots=[]))
+    assert (found.newest, found.newest_work) == (there.ids[0], None)
+    there.write("work/mine", "x")
+    second = there.backup().snapshot
+    assert lacking(there.context, there.notify, Lacking(snapshots=[])).newest_work == second
