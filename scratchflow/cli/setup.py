@@ -167,7 +167,7 @@ def _remove(
     who = caller(context)
 
     def run(emit: Emit) -> SetupRemoved:
-        from scratchflow.flows.setup.remove import RemoveOptions, remove
+        from scratchflow.flows.setup.removal.remove import RemoveOptions, remove
 
         options = RemoveOptions(login=login, dry_run=dry_run, all_profiles=all_profiles)
         asker = TerminalAsker(emit, may_ask=may_ask(context), yes=yes)

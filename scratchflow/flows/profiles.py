@@ -26,8 +26,8 @@ from scratchflow.config.settings import (
 )
 from scratchflow.config.toml import parse_document
 from scratchflow.dispatch.cluster import Caller, is_login_host
-from scratchflow.flows.setup.left_behind import left_of_profile
-from scratchflow.flows.setup.traces import Traces, look_for_traces
+from scratchflow.flows.setup.removal.left_behind import left_of_profile
+from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ConfigProfileNeeded

@@ -1,1 +1,1 @@
-"""A cluster becomes usable from this machine: reached, looked at, proposed, asked about, written; and taken back."""
+"""A cluster becomes usable from this machine: reached, looked at, proposed, asked about, written."""

@@ -12,7 +12,7 @@ from scratchflow.config.settings import Asked, load_settings, sync_options
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import profiles as module
 from scratchflow.flows.profiles import add, copy, list_profiles, remove, use
-from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
+from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, UsageInvalid
 from scratchflow.model.errors.config import ConfigBadValue, ConfigNoProfile

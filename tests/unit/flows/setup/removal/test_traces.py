@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows.setup.traces import Traces, WorkspaceTrace, look_for_traces
+from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace, look_for_traces
 from tests.process_transport import ProcessTransport
 
 OURS = ".local/share/scratchflow"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.flows.setup.in_use import InUse, jobs_left, only_after, who_uses_agent
+from scratchflow.flows.setup.removal.in_use import InUse, jobs_left, only_after, who_uses_agent
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.status import ElsewhereShown, JobsShown, SubmittedOpen
 

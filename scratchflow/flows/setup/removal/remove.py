@@ -14,11 +14,11 @@ from scratchflow.agent.request import asking
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
 from scratchflow.flows.setup.asking import Asker, require_agreement
-from scratchflow.flows.setup.in_use import InUse, who_uses_agent
-from scratchflow.flows.setup.left_behind import left_behind
 from scratchflow.flows.setup.profiles import known_profiles, name_for
+from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
+from scratchflow.flows.setup.removal.left_behind import left_behind
+from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.flows.setup.table import shown_home
-from scratchflow.flows.setup.traces import Traces, look_for_traces
 from scratchflow.model.errors.agent import AgentMismatch, AgentMissing
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import UsageInvalid

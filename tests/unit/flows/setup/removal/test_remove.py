@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked
-from scratchflow.flows.setup import remove as module
-from scratchflow.flows.setup.remove import RemoveOptions, remove
-from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
+from scratchflow.flows.setup.removal import remove as module
+from scratchflow.flows.setup.removal.remove import RemoveOptions, remove
+from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
 from scratchflow.model.errors.agent import AgentMissing
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, UsageInvalid

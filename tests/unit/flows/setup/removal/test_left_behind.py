@@ -1,0 +1,155 @@
+"""What `setup --remove` leaves is named with the command that removes it, and that removes nothing else."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.config.settings import Settings
+from scratchflow.flows.setup.removal.in_use import InUse
+from scratchflow.flows.setup.removal.left_behind import left_behind, left_of_profile
+from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
+from scratchflow.model.profile import Profile
+from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
+from tests.unit.flows.setup.removal.conftest import STORE, commands, found, left
+from tests.unit.flows.told import ToldCluster
+
+
+def test_no_snapshots_and_no_copies_are_not_named(settings: Settings) -> None:
+    (profile,) = left(settings, found())
+    assert "profile" in profile.what
+
+
+def test_what_does_not_go_with_the_agent_is_named(settings: Settings) -> None:
+    entries = ("agent", "stores", "current", "store", "scratch")
+    *_, notes = left(settings, found(entries=entries))
+    assert notes.what == "store, scratch in ~/.local/share/scratchflow on `aws`"
+    assert "`ssh aws 'rm -rf ~/.local/share/scratchflow'`" in notes.how
+    (profile,) = left(settings, found(entries=entries[:3]))
+    assert "profile" in profile.what
+
+
+def test_without_a_cluster_nothing_of_one_is_named(tmp_path: Path) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
+    assert [one.what for one in left(settings, None) if "snapshot" in one.what] == []
+
+
+def test_of_all_profiles_each_is_named(settings: Settings) -> None:
+    others = {"short": Profile(login="aws")}
+    named = [one.how for one in left_behind(settings, None, others, all_profiles=True)]
+    assert "`scratchflow profiles remove short`" in named
+    assert "`scratchflow profiles remove short`" not in [
+        one.how for one in left_behind(settings, None, others)
+    ]
+
+
+def test_what_commands_remember_on_the_cluster_is_named(settings: Settings) -> None:
+    *_, notes = left(settings, Traces(has_state=True))
+    assert "~/.local/state/scratchflow on `aws`" in notes.what
+    assert notes.how == "`ssh aws 'rm -rf ~/.local/state/scratchflow'`"
+    assert len(left(settings, Traces())) == len(left(settings, Traces(has_state=True))) - 1
+
+
+@pytest.mark.parametrize(
+    ("store", "traces", "begins"),
+    [
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 1)), ["1 snapshot in /fsx/s/w", "the work"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 0)), ["a store without snap", "the work"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "other", 5)), []),
+        ("/h/$USER/${HOME}", found(), []),
+        ("$PROJECT/s", found(), ["its snapshots, if there are any", "the work"]),
+        ("/fsx/$USERS", found(), ["its snapshots, if there are any", "the work"]),
+        ("/fsx/s", None, ["its snapshots, if there are any", "the work"]),
+    ],
+)
+def test_of_a_removed_profile_only_what_may_be_there_is_named(
+    settings: Settings, store: str, traces: Traces | None, begins: list[str]
+) -> None:
+    profile = msgspec.structs.replace(settings.profile, store=store)
+    lines = list(left_of_profile(msgspec.structs.replace(settings, profile=profile), traces, {}))
+    assert len(lines) == len(begins)
+    assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
+
+
+def test_no_command_is_offered_that_removes_what_another_profile_has_too(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 1))
+    second = msgspec.structs.replace(settings.profile, store="/fsx/second")
+    snapshots, workspace = left_of_profile(settings, traces, {"second": second})
+    assert "`ssh aws " in snapshots
+    assert "rm -rf" not in workspace
+    assert workspace.endswith("it is also that of profile `second`")
+    both = {"second": second, "third": settings.profile}
+    assert "rm -rf" not in " ".join(left_of_profile(settings, traces, both))
+
+
+def test_of_all_profiles_the_agents_on_other_login_hosts_are_named(settings: Settings) -> None:
+    others = {"second": Profile(login="aws"), "bob": Profile(login="bob@lab")}
+    first, *rest = left_behind(settings, found(), others, all_profiles=True)
+    assert first.what == "the agent and our notes on `bob@lab`, of profile `bob`"
+    assert "`scratchflow -p bob setup --remove`" in first.how
+    assert not any("the agent" in one.what for one in [*rest, *left(settings, found(), **others)])
+
+
+def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
+    settings: Settings,
+) -> None:
+    lab = msgspec.structs.replace(settings.profile, workspace="lab")
+    traces = found(
+        WorkspaceTrace(STORE, "lab", 2, ("n2",)),
+        WorkspaceTrace(STORE, "w", 1, ("n1",), jobs=1),
+        WorkspaceTrace(STORE, "z", 1),
+        entries=("agent", "store"),
+    )
+    held = [ElsewhereShown(profile="lab", job_id=45, state="running", node="n2")]
+    in_use = InUse(held, [SubmittedOpen(job_id=37, waits=True)])
+    shown = left_behind(settings, traces, {"lab": lab}, all_profiles=True, in_use=in_use)
+    hows = [one.how.partition("`")[0] for one in shown if "rm -rf" in one.how]
+    assert hows == [
+        "only when job 45 has ended, which saves there: ",
+        "only when job 37 has ended, which may need it: ",
+        "",
+        "only when job 45 has ended, which may need it: ",
+        "only when job 45 has ended, which may need it: ",
+        "only when job 37 has ended, which may need it: ",
+        "only when jobs 45, 37 have ended, which may need it: ",
+    ]
+    free = left_behind(settings, traces, {"lab": lab}, all_profiles=True)
+    assert not any("only when" in one.how for one in free)
+
+
+def test_no_command_removes_what_another_profile_still_uses(
+    settings: Settings, places: dict[str, Path]
+) -> None:
+    """Somebody may paste the whole list while the other profile works on."""
+    mini = msgspec.structs.replace(settings.profile, workspace="work")
+    traces = Traces(
+        workspaces=(
+            WorkspaceTrace(STORE, "work", 9, ("n2",)),
+            WorkspaceTrace(STORE, "w", 1, ("n1",), jobs=1),
+        ),
+        entries=("store",),
+        has_state=True,
+    )
+    for place in places.values():
+        (place / "x").mkdir(parents=True)
+    shown = left(settings, traces, mini=mini)
+    snapshots, _, copies = commands(shown).splitlines()
+    assert "ada's store/w" in shlex.split(snapshots.split("`")[1])[-1]
+    assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w` in a job on each" in copies
+    kept = [one.what for one in shown if one.how.startswith("still used by profile `mini`; ")]
+    assert kept[0] == "9 snapshots in /fsx/ada's store/work on `aws`, of profile `mini`"
+    assert kept[1] == "/scratch/ada/work on the scratch of n2"
+    assert [what.split()[0] for what in kept[2:]] == ["copies", "what", "store", "notes", "what", "the"]  # fmt: skip
+    says = "`scratchflow -p mini setup --remove --all` says how to remove it"
+    assert all(one.how.endswith(says) for one in shown if "still used" in one.how)
+    (places["DATA"] / "store").mkdir()
+    (local,) = [one for one in left(settings, traces, mini=mini) if "`local`" in one.what]
+    assert local.how == f"still used by profile `local`; {says}"
+    every = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
+    assert not any("still used" in one.how for one in every)
+    assert "`rm -rf /scratch/ada/work /scratch/ada/w /scratch/ada/.scratchflow`" in commands(every)

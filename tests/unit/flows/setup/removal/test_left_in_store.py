@@ -1,0 +1,93 @@
+"""Snapshots are named with their number and their owners, and no command removes another profile's."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+
+from scratchflow.config.settings import Settings
+from scratchflow.flows.setup.removal.in_use import InUse
+from scratchflow.flows.setup.removal.left_behind import left_behind
+from scratchflow.flows.setup.removal.traces import WorkspaceTrace
+from scratchflow.model.profile import Profile
+from scratchflow.model.results.status import ElsewhereShown
+from tests.unit.flows.setup.removal.conftest import STORE, commands, found, left
+
+
+def test_what_nobody_could_ask_about_is_named_without_a_number(settings: Settings) -> None:
+    profile, snapshots = left(settings, None)
+    assert str(settings.path) in profile.what
+    assert "profiles remove p" in profile.how
+    assert snapshots.what.startswith("the snapshots in ")
+
+
+def test_the_snapshots_of_every_workspace_are_counted_and_theirs_alone_removed(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 1), WorkspaceTrace(STORE, "p2", 3))
+    _, first, second = left(settings, traces)
+    assert first.what == "1 snapshot in /fsx/ada's store/w on `aws`"
+    assert second.what == "3 snapshots in /fsx/ada's store/p2 on `aws`"
+    assert "gone for good" in second.how
+    ssh, login, far = shlex.split(second.how.split("`")[1])
+    assert (ssh, login) == ("ssh", "aws")
+    assert shlex.split(far) == ["rm", "-rf", "/fsx/ada's store/p2"]
+
+
+def test_what_is_another_profiles_is_named_as_that(settings: Settings) -> None:
+    traces = found(WorkspaceTrace("/s", "work_gpu", 1), WorkspaceTrace("/s", "w", 1))
+    gpu = Profile(login="aws", store="/s/", workspace="work_gpu")
+    elsewhere = Profile(login="lab", store="/s", workspace="w")
+    _, theirs, nobodys = left(settings, traces, gpu=gpu, lab=elsewhere)
+    assert theirs.what.endswith("of profile `gpu`")
+    assert "profile" not in nobodys.what
+
+
+def test_the_same_workspace_in_another_store_is_not_told_as_the_other_profiles(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 10), WorkspaceTrace("/fsx/second", "w", 2))
+    second = Profile(login="aws", store="/fsx/second", workspace="w")
+    _, ours, theirs = left(settings, traces, second=second)
+    assert ours.what.endswith("of profile `p`")
+    assert theirs.what.endswith("of profile `second`")
+    third = msgspec.structs.replace(settings.profile, alias="third")
+    _, both, _ = left(settings, traces, second=second, third=third)
+    assert both.what.endswith("of profiles `p` and `third`")
+
+
+def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
+    settings: Settings,
+) -> None:
+    _, snapshots, _ = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
+    assert snapshots.what.startswith("13 snapshots and the records and outputs of 9 jobs in ")
+
+
+def test_a_workspace_of_no_profile_in_the_store_of_another_profile_alone_is_not_removed(
+    settings: Settings,
+) -> None:
+    other = msgspec.structs.replace(settings.profile, store="/fsx/other")
+    traces = found(
+        WorkspaceTrace(STORE, "w", 1, ("n1",)),
+        WorkspaceTrace("/fsx/other", "w", 3, ("n1",)),
+        WorkspaceTrace("/fsx/other", "p2", 2, ("n2",)),
+    )
+    shown = left(settings, traces, other=other)
+    assert "p2" not in commands(shown)
+    kept = {one.what for one in shown if one.how.startswith("still used by profile `other`; ")}
+    assert "2 snapshots in /fsx/other/p2 on `aws`" in kept
+    assert "/scratch/ada/p2 on the scratch of n2" in kept
+    elsewhere = msgspec.structs.replace(other, scratch="/local/ada")
+    shown = left(settings, traces, other=elsewhere)
+    assert "/fsx/other/p2" not in commands(shown)
+    every = left_behind(settings, traces, {"other": other}, all_profiles=True)
+    assert "/fsx/other/p2" in commands(every)
+
+
+def test_where_a_profile_of_another_machine_saves_is_not_guessed(settings: Settings) -> None:
+    in_use = InUse([ElsewhereShown(profile="far", job_id=8, state="pending")])
+    for traces in (None, found(WorkspaceTrace(STORE, "w", 1))):
+        job, _, snapshots = left_behind(settings, traces, {}, in_use=in_use)
+        assert job.what == "job 8 of profile `far`, which waits in Slurm's queue"
+        assert snapshots.how.startswith("only when job 8 has ended, which may need it: `ssh aws ")
