@@ -120,7 +120,7 @@ def _sync_value(asked: Asked, environment: Mapping[str, str], parts: Sequence[st
 
 
 def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:
-    from scratchflow.node.autobackup.settings import is_of_loop, taken_over
+    from scratchflow.node.autobackup.settings import is_of_loop, takes_effect
 
     changed = edit.after != edit.before
     # A profile that the key names may be another one than commands use.
@@ -131,7 +131,7 @@ def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) ->
         changed=changed,
         dry_run=dry_run,
         diff=edit.diff(place),
-        takes_effect=taken_over(named) if changed and is_of_loop(key) else "",
+        takes_effect=takes_effect(key, named) if changed and is_of_loop(key) else "",
         stays=_stays(place, key, edit),
     )
 

@@ -12,6 +12,7 @@ from scratchflow.model.requests import Backup
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.allowed import (
@@ -46,6 +47,7 @@ def requested_backup(context: NodeContext, notify: Notifier, asked: Backup) -> B
 
 def backup(context: NodeContext, notify: Notifier, options: SnapshotOptions) -> BackupTaken:
     """Takes a snapshot under the store's lock, after clearing away what killed runs left."""
+    require_at_scratch(context)
     # While one runs, the workspace may be away for a moment
     if unfinished_restore(context) is None:
         require_workspace(context)
@@ -95,6 +97,7 @@ def foretell_backup(
     context: NodeContext, notify: Notifier, options: SnapshotOptions
 ) -> BackupTaken:
     """What a backup would store now. Takes no lock and writes nothing."""
+    require_at_scratch(context)
     require_backupable(context)
     started_s = context.monotonic()
     heard = Heard.so_far(notify)

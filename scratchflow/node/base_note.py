@@ -71,7 +71,7 @@ def note_equal(
 
 def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """Notes that this job goes on with the copy that is there: it is the newest work, as if restored."""
-    record = _record_of(context, place)
+    record = record_of(context, place)
     if record is None or is_of_job(record, context):
         return
     job_id, job_name = _this_job(context)
@@ -88,7 +88,7 @@ def note_half_restored(context: NodeContext, snapshot: str) -> None:
     """
     with suppress(ScratchflowError):
         place = find_place(context.store, context.workspace.name)
-        record = _record_of(context, place)
+        record = record_of(context, place)
         if record is None and snapshot and is_node_name(context.node):
             job_id, job_name = _this_job(context)
             record = NodeRecord(
@@ -122,7 +122,7 @@ def _this_job(context: NodeContext) -> tuple[int | None, str]:
 
 def _job_of_copy(context: NodeContext, place: StoreDirectory) -> tuple[int | None, str]:
     """The job that restored the copy on this node, or stored something of it; its number and name."""
-    record = _record_of(context, place)
+    record = record_of(context, place)
     return (record.job_id, record.job_name) if record else (None, "")
 
 
@@ -130,7 +130,8 @@ def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _record_of(context: NodeContext, place: StoreDirectory) -> NodeRecord | None:
+def record_of(context: NodeContext, place: StoreDirectory) -> NodeRecord | None:
+    """What the store notes of the copy on this node."""
     return next((one for one in read_nodes(place) if one.node == context.node), None)
 
 

@@ -21,6 +21,7 @@ from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import forget_cached
 from scratchflow.node.environment.environment import environment_for_tools
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import fresh_id, read_catalogue
@@ -124,6 +125,7 @@ def _free_bytes(context: NodeContext) -> int | None:
 
 def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str | None:
     """The newest snapshot, where that is no hindrance; WorkspaceKnown where it is."""
+    require_at_scratch(context)
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         forget_old_listing(place)

@@ -26,6 +26,7 @@ from scratchflow.node.backup import backup
 from scratchflow.node.base_note import is_of_this_job
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.job.leftovers import unknown_copies
 from scratchflow.node.job.place import debug_copies, job_copies
 from scratchflow.node.other_workspaces import (
@@ -85,6 +86,7 @@ class _Other(msgspec.Struct, frozen=True):
 
 def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> NodeSaved:
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
+    require_at_scratch(context)
     unsaved = _Unsaved()
     theirs = of_other_profile(context)
     held = None if theirs else _save_own(context, notify, request)

@@ -15,6 +15,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.base_note import is_of_this_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import missing_layer
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
@@ -37,6 +38,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
 
 
 def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
+    require_at_scratch(context)
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         require_usable_scratch(context.workspace, context.node)

@@ -17,6 +17,7 @@ from scratchflow.login.autobackup.running import (
 from scratchflow.login.autobackup.start import start_loop
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status.former_scratch import workspace_at_former_scratch
 from scratchflow.login.status.store import Now, autobackup_shown, read_node_files
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.allocation import AllocationMissing, OtherNodeFailed
@@ -28,6 +29,7 @@ from scratchflow.process.parallel import EachInThread
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import Heartbeat, is_alive, log_path
 from scratchflow.store.known import store_lost
+from scratchflow.store.nodes import read_nodes
 
 
 def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
@@ -50,6 +52,10 @@ def _switch_on(
     every_s = login.profile.backup.every.seconds
     if life is not None and _is_as_wanted(login, life):
         return _switched(life, held, changed=False)
+    if isinstance(held, RunningAllocation):
+        elsewhere = workspace_at_former_scratch(login, held, read_nodes(place))
+        if elsewhere is not None:  # the loop that saves it goes on
+            raise elsewhere
     if arguments.dry_run:
         return AutobackupSwitched(
             enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True

@@ -14,7 +14,7 @@ from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors.snapshots import LatestUnreadable
 from scratchflow.model.errors.store import StoreUnusable
-from scratchflow.model.errors.workspace import WorkspaceIsLink
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceIsLink
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
     FEWER_NODES,
@@ -133,6 +133,16 @@ def half_restored(restoring: str) -> Iterator[Problem]:
             " states, and no backup is taken of it",
             fix="if it does not run any more, `scratchflow restore` finishes it, and"
             " `scratchflow restore --abandon` leaves the workspace as it is",
+        )
+
+
+def at_former_scratch(error: WorkspaceAtFormerScratch | None) -> Iterator[Problem]:
+    """The profile's scratch was changed while a node is held."""
+    if error is not None:
+        yield Problem(
+            name=error.code,
+            detail=str(error).removesuffix("; nothing was done"),
+            fix=error.shown_hint,
         )
 
 

@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
+from scratchflow.login.status.former_scratch import workspace_at_former_scratch
 from scratchflow.login.status.idle import KnownCatalogue
 from scratchflow.login.status.jobs import (
     JobsSeen,
@@ -19,6 +20,7 @@ from scratchflow.login.status.jobs import (
 )
 from scratchflow.login.status.mirror import mirror_behind, mirror_shown
 from scratchflow.login.status.problems import (
+    at_former_scratch,
     environment_missing,
     fewer_nodes,
     forgotten_jobs,
@@ -214,6 +216,9 @@ def _stored(
         autobackup = autobackup_shown(settings, place, files, held, now)
         there = login.workspace_of(held)
         workspace = workspace_shown(settings, environment, files, held, there)
+        former = workspace_at_former_scratch(login, held, files.records)
+        if former is not None:
+            workspace = msgspec.structs.replace(workspace, path=former.fields["path"])
         replaced = tuple(store_id_problem(place)) or (
             *store_lost_problem(login, place),
             *store_replaced_problem(login, held),
@@ -241,7 +246,8 @@ def _stored(
                 *store_away_on_node(login, place, heartbeat),
                 *half_restored(half_restored_from(settings, environment, files, held, there)),
                 *unreadable_snapshots(catalogue),
-                *workspace_gone(workspace, held),
+                *at_former_scratch(former),
+                *(() if former else workspace_gone(workspace, held)),
                 *workspace_linked(login, held, heartbeat),
                 *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),
                 *(() if replaced else workspace_behind(workspace, place, catalogue)),

@@ -46,6 +46,25 @@ class WorkspaceBehind(ScratchflowError):
     )
 
 
+class WorkspaceAtFormerScratch(ScratchflowError):
+    """The profile's `scratch` was changed while a node is held, and the work of that job is where it was."""
+
+    code = "workspace.former_scratch"
+    exit_code = 35
+    message = "the workspace of this job is `{path}`, and the profile says `{now}` since; nothing was done"
+    hint = (
+        "`scratchflow --set scratch={former} clear` saves it and gives the node back: the next one has the new place;"
+        " `scratchflow config set scratch {former}` goes on as before"
+    )
+
+    @classmethod
+    def of(cls, path: str, workspace: str, now: str) -> WorkspaceAtFormerScratch:
+        """A workspace of this name is at `path`, and the profile says `now`."""
+        from shlex import quote  # not for every start
+
+        return cls(path=path, now=now, former=quote(path.removesuffix(f"/{workspace}") or "/"))
+
+
 class WorkspaceOfProfile(WorkspaceMissing):
     """What is at the workspace's path is another profile's, and has its snapshots in that one's store."""
 

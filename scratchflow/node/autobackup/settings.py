@@ -23,8 +23,10 @@ def settings_digest(profile: Profile) -> str:
     return name_digest(msgspec.json.encode(chosen, order="sorted"))
 
 
-def taken_over(profile: str = "") -> str:
-    """What makes a loop that runs already use a setting that was changed."""
+def takes_effect(key: str, profile: str = "") -> str:
+    """From when on a setting counts that was changed: what makes a loop that runs already use it."""
+    if key.endswith(".scratch"):
+        return "it counts for the next node: one that is held keeps its workspace where it is"
     named = f"-p {profile} " if profile else ""
     return f"`scratchflow {named}autobackup on` makes a running auto-backup use it"
 

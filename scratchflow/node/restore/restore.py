@@ -17,6 +17,7 @@ from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import Restore
 from scratchflow.model.results.restore import Restored
 from scratchflow.node.context import NodeContext
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import (
     RestoreOptions,
@@ -94,6 +95,8 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
         from scratchflow.node.restore.abandon import abandon
 
         return abandon(context, notify, dry_run=options.dry_run)
+    if options.to is None:
+        require_at_scratch(context)
     place = find_place(context.store, context.workspace.name)
     if not options.dry_run:
         forget_old_listing(place)  # `latest` may have been saved by another host a second ago

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from scratchflow.archive.read.archive_file import open_index
-from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import StoreDirectory
+
+if TYPE_CHECKING:
+    from scratchflow.archive.tree.index import Index
 
 
 def is_vacant(place: StoreDirectory, catalogue: Catalogue) -> bool:
@@ -28,6 +29,8 @@ def lacks_workspace(place: StoreDirectory, manifest: Manifest) -> bool:
         return True
     if not manifest.also:
         return False
+    from scratchflow.archive.read.archive_file import open_index  # `up` asks, and seldom gets here
+
     try:
         index = open_index(place.archive(manifest.id))
     except ScratchflowError:  # it may have had anything
@@ -36,6 +39,8 @@ def lacks_workspace(place: StoreDirectory, manifest: Manifest) -> bool:
 
 
 def _is_all_beside(index: Index, manifest: Manifest) -> bool:
+    from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+
     own = os.fsencode(manifest.workspace) + b"/"
     beside = tuple(os.fsencode(root) + b"/" for root in manifest.also)
     paths = (

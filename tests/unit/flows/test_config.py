@@ -55,6 +55,7 @@ def test_a_change_says_when_a_running_auto_backup_takes_it_over(file: Path) -> N
     assert "`scratchflow -p gpu autobackup on`" in of_another.takes_effect
     assert flow.change(asked, {}, "backup.also", '["env"]', dry_run=False).takes_effect == ""
     assert flow.change(asked, {}, "wait", "5m", dry_run=False).takes_effect == ""
+    assert "the next node" in flow.change(asked, {}, "scratch", "/s", dry_run=False).takes_effect
 
 
 def test_a_change_of_the_store_says_where_the_snapshots_stay_and_how_to_bring_them(
