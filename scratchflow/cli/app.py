@@ -11,7 +11,7 @@ from typing import Any
 
 from scratchflow import __version__
 from scratchflow.cli.call import Call
-from scratchflow.cli.flags import Flags, is_agent, peek
+from scratchflow.cli.flags import Flags, is_agent, peek, with_separator
 from scratchflow.cli.signals import SignalGate
 from scratchflow.model.errors.base import (
     ClockUnusable,
@@ -36,6 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     claim_standard_descriptors()
     gate = SignalGate()
     gate.install()
+    arguments = with_separator(arguments)
     flags = peek(arguments)
     if is_agent(arguments):
         keep_stdout_to_ourselves()

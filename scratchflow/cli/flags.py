@@ -100,6 +100,25 @@ def is_agent(arguments: Sequence[str]) -> bool:
     return list(arguments[:1]) == [AGENT]
 
 
+def with_separator(arguments: Sequence[str]) -> Sequence[str]:
+    """`run ls -l` as `run -- ls -l`: as with `ssh` and `srun`, from its first word on the line is the command's."""
+    is_run = is_value = False
+    for position, argument in enumerate(arguments):
+        if is_value:
+            is_value = False
+        elif argument == "--":
+            break
+        elif argument.startswith("-"):
+            is_value = _single(argument)[-1] in WITH_VALUE
+        elif is_run:
+            return [*arguments[:position], "--", *arguments[position:]]
+        elif argument != "run":
+            break
+        else:
+            is_run = True
+    return arguments
+
+
 def _options(arguments: Sequence[str]) -> list[str]:
     found: list[str] = []
     is_value = False

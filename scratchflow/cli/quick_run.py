@@ -1,4 +1,4 @@
-"""`run -- CMD` over a way that an earlier one has found: no settings are read and no agent is asked.
+"""`run CMD` over a way that an earlier one has found: no settings are read and no agent is asked.
 
 It imports little, and leaves everything out of the ordinary to the long way.
 """
@@ -55,17 +55,19 @@ def quick_run(arguments: Sequence[str]) -> int | None:
 
 
 def parse_plain(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The directory and the command of `run [--cwd DIR] -- CMD…`; None for anything else."""
+    """The directory and the command of `run [--cwd DIR] [--] CMD…`; None for anything else."""
     words = list(arguments)
     cwd = ""
     if words[:1] != ["run"]:
         return None
     words = words[1:]
-    if words[:1] == ["--cwd"] and len(words) > 2:
+    if words[:1] == ["--cwd"] and len(words) > 2 and not words[1].startswith("-"):
         cwd, words = words[1], words[2:]
-    if words[:1] != ["--"] or len(words) < 2:
+    if words[:1] == ["--"]:
+        words = words[1:]
+    elif words[:1] and words[0].startswith("-"):  # another option
         return None
-    return cwd, words[1:]
+    return (cwd, words) if words else None
 
 
 def code_of(outcome: Outcome, node: str, job_id: str = "") -> int:

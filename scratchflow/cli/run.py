@@ -24,7 +24,10 @@ UP = typer.Option("--up", help="Take a node first if there is none, as `up` does
 def run(
     context: typer.Context,
     command: Annotated[
-        list[str], typer.Argument(metavar="CMD", help="The command and its words, after `--`.")
+        list[str],
+        typer.Argument(
+            metavar="CMD", help="The command. All that follows its first word is its own."
+        ),
     ],
     cwd: Annotated[str, CWD] = "",
     pty: Annotated[bool, typer.Option("--pty", help="Give the command a terminal.")] = False,

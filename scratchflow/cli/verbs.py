@@ -228,8 +228,7 @@ def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
     message = (error.message if is_unknown_option else error.format_message()).strip()
     problem = message[:1].lower() + message[1:].rstrip(".")
     if is_unknown_option:
-        runs = verb in {"run", "submit"}
-        theirs = _of_their_command(arguments, error.option_name, verb) if runs else ""
+        theirs = _of_their_command(arguments, error.option_name) if verb == "submit" else ""
         close = error.possibilities or []
         problem += theirs or _meant(error.option_name, close, command)
         # Behind a batch script there may also be one of `submit` itself.
@@ -251,17 +250,17 @@ def _newest_job(problem: str, command: str) -> str:
 _INTERPRETERS = {".py": ["python"], ".sh": ["bash"]}
 
 
-def _of_their_command(arguments: Sequence[str], unknown: str, verb: str) -> str:
-    """`run ls -l`, `submit train.py --lr 0.1`: the option is one of the command's, which only `--` says."""
+def _of_their_command(arguments: Sequence[str], unknown: str) -> str:
+    """`submit train.py --lr 0.1`: the option is one of the command's, which only `--` says."""
     import shlex
 
     from scratchflow.cli.flags import WITH_VALUE
 
-    position = list(arguments).index(verb) + 1
+    position = list(arguments).index("submit") + 1
     first = position
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in WITH_VALUE else 1
-    # What stands before the command's first word was meant for `run`.
+    # What stands before the command's first word was meant for `submit`.
     if any(word.partition("=")[0] == unknown for word in arguments[first:position]):
         return ""
     words = arguments[position:]

@@ -69,10 +69,11 @@ def test_words_that_people_try_lead_to_a_command(
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("run ls -l", "`scratchflow run -- ls -l` gives it to the command"),
-        ("run --cwd src rm -rf 'a b'", "`scratchflow run --cwd src -- rm -rf 'a b'` gives"),
-        ("run ls -l -- x", "`scratchflow run -- ls -l -- x` gives"),
-        ("-p x run ls --color", "`scratchflow -p x run -- ls --color` gives"),
+        ("submit x.sh --lr 1", "`scratchflow submit -- bash x.sh --lr 1` gives it to the command"),
+        (
+            "-p x submit --time 1h 'a b' -lr",
+            "`scratchflow -p x submit --time 1h -- 'a b' -lr` gives",
+        ),
         ("autobackup on --every 10m", "`scratchflow config set backup.every TIME`, then"),
     ],
 )

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import typer
 
-from scratchflow.cli.flags import WITH_VALUE, Flags, peek
+from scratchflow.cli.flags import WITH_VALUE, Flags, peek, with_separator
 from scratchflow.cli.verbs import VERBS, app
 
 
@@ -39,6 +39,28 @@ from scratchflow.cli.verbs import VERBS, app
 def test_flags_are_found_anywhere_before_the_users_own_command(line: str, expected: Flags) -> None:
     found = msgspec.structs.replace(peek(line.split()), profile="", config="", overrides=())
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("run ls -l", "run -- ls -l"),
+        ("run python --version", "run -- python --version"),
+        ("run grep -v x --json", "run -- grep -v x --json"),
+        ("-p x run --cwd src --pty ls -q", "-p x run --cwd src --pty -- ls -q"),
+        ("run ls -l -- x", "run -- ls -l -- x"),
+        ("run -vp x make", "run -vp x -- make"),
+        ("run --set a=b make -j2", "run --set a=b -- make -j2"),
+        ("run -- ls -l", "run -- ls -l"),
+        ("run --pty", "run --pty"),
+        ("run", "run"),
+        ("submit run ls", "submit run ls"),
+        ("-p run status x", "-p run status x"),
+        ("status", "status"),
+    ],
+)
+def test_from_its_first_word_on_the_line_of_run_is_the_commands(line: str, expected: str) -> None:
+    assert with_separator(line.split()) == expected.split()
 
 
 def options_of(command: Any) -> Iterator[Any]:

@@ -13,6 +13,8 @@ from scratchflow.process.carried import Outcome
 def test_the_plain_form_is_read() -> None:
     assert parse_plain(["run", "--", "make", "-j8", "--"]) == ("", ["make", "-j8", "--"])
     assert parse_plain(["run", "--cwd", "src", "--", "ls"]) == ("src", ["ls"])
+    assert parse_plain(["run", "--cwd", "src", "ls", "-l"]) == ("src", ["ls", "-l"])
+    assert parse_plain(["run", "python", "--version"]) == ("", ["python", "--version"])
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,6 @@ def test_the_plain_form_is_read() -> None:
     [
         "run",
         "run --",
-        "run ls",
         "run --pty -- ls",
         "run --cwd -- ls",
         "run -p other -- ls",
