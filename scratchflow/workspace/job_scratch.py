@@ -16,6 +16,7 @@ import msgspec
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.profile import path_names
+from scratchflow.workspace.path_names import is_of_the_account
 
 # Not `scratch`: that is where the profile `local` has its workspaces.
 _DIRECTORY = ".local/share/scratchflow/job-scratch"
@@ -68,8 +69,9 @@ def goes_with_job(written: str, path: str, job_id: int | None) -> bool:
     """
     if any(name.startswith(_OF_SLURM) for name in path_names(written)):
         return True
-    number = rf"(?<!\d){job_id}(?!\d)"
-    return job_id is not None and bool(path_names(written)) and bool(re.search(number, path))
+    if job_id is None or is_of_the_account(written):  # `2` in `/scratch/ada2` is no job's number
+        return False
+    return re.search(rf"(?<!\d){job_id}(?!\d)", path) is not None
 
 
 def _file(home: Path, profile: str, job_id: int, node: str) -> Path:

@@ -76,6 +76,9 @@ def test_notes_of_jobs_long_gone_are_removed(tmp_path: Path) -> None:
         ("$TMPDIR", "/tmp", 7, False),
         ("/scratch/$USER", "/scratch/alice", 7, False),
         ("/scratch/7", "/scratch/7", 7, False),
+        ("/scratch/$USER", "/scratch/ada7", 7, False),
+        ("~/s", "/home/ada7/s", 7, False),
+        ("$LOCAL/$USER", "/local/ada", None, False),
     ],
 )
 def test_a_directory_that_is_named_after_its_job_goes_with_it(
