@@ -262,7 +262,7 @@ def diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
             yield _change_line(change, diffed.roots)
     yield from _counted(diffed)
     if whole:
-        yield "`scratchflow snapshots diff -v` lists what is in these directories"
+        yield "the same with `-v` lists what is in these directories"
 
 
 def _is_inside(path: str, directories: Container[str]) -> bool:

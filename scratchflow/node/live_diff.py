@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from scratchflow.archive.compare.diff import Action, difference, whole_directories
-from scratchflow.archive.files.digest import digest_of_file, read_buffer
+from scratchflow.archive.compare.on_disk import OnDisk
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
@@ -32,8 +32,6 @@ from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.directory import MANIFEST_SUFFIX, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.workspace.notes import read_base
-
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace) -> SnapshotsDiffed:
@@ -104,8 +102,7 @@ class _Same:
 
     def __init__(self, index: Index, scratch: bytes) -> None:
         self._index = index
-        self._scratch = scratch
-        self._buffer = read_buffer()
+        self._on_disk = OnDisk(index, scratch)
 
     def knows(self, path: bytes) -> bool:
         """Whether the index has that path at all."""
@@ -117,29 +114,17 @@ class _Same:
         if entry is None:
             return False
         try:
-            found = os.lstat(os.path.join(self._scratch, path))
+            found = os.lstat(self._on_disk.path(path))
             kind = index.mode[entry] & KIND_MASK
             if kind == SYMLINK and stat.S_ISLNK(found.st_mode):
-                return os.readlink(os.path.join(self._scratch, path)) == index.target(entry)
+                return os.readlink(self._on_disk.path(path)) == index.target(entry)
             if found.st_mode != index.mode[entry]:
                 return False
             if kind == DIRECTORY:
                 return True
-            return found.st_size == index.size[entry] and self._has_digest(path, entry)
-        except (
-            OSError
-        ):  # it may not be read, or goes this moment: nothing shows that it is the same
+            return self._on_disk.has_content(entry)
+        except OSError:  # it may not be read, or goes now: nothing shows that it is the same
             return False
-
-    def _has_digest(self, path: bytes, entry: int) -> bool:
-        if entry in self._index.sparse:
-            return False
-        descriptor = os.open(os.path.join(self._scratch, path), _OPEN)
-        try:
-            seed = self._index.seed
-            return digest_of_file(descriptor, seed, self._buffer) == self._index.digest_of(entry)
-        finally:
-            os.close(descriptor)
 
 
 def _combined(since: dict[bytes, Action], live: Changes, is_same: _Same) -> dict[bytes, Action]:

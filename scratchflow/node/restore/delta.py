@@ -8,6 +8,9 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from scratchflow.archive.compare.on_disk import OnDisk
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.after_delta import cache_after
@@ -15,6 +18,7 @@ from scratchflow.archive.restore.displace import Displacer, Displacing, FirstCha
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.scan.walk import special_kind
+from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.restore import NotSaved
 from scratchflow.model.results.restore import Restored
@@ -119,7 +123,8 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
     parent = find_parent(context, place, read_catalogue(place), notify)
     base, cache = (parent.index, parent.cache) if parent else (source.index, None)
     scanned = scan_workspace(context, notify, source.roots)
-    delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+    found = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+    delta = _without_equal(context, found, source.index)
     keep_off_mounts(scanned, delta, source, notify)
     refuse_foreign(scanned, delta, source)
     _refuse_losses(scanned, delta, source, notify)
@@ -129,11 +134,29 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
         context,
         source,
         "delta" if delta else "nothing",
-        len(delta.files),
+        len(delta.files) + len(delta.hardlinks),
         size,
-        removed=len(delta.remove),
+        removed=sum(1 for _ in deltas.entries_removed(delta, scanned)),
         dry_run=True,
     )
+
+
+def _without_equal(context: NodeContext, delta: deltas.Delta, index: Index) -> deltas.Delta:
+    """The delta as it will be found after the safety snapshot, which reads what changed since the last one.
+
+    A file that has the wanted content already is not written.
+    """
+    on_disk = OnDisk(index, os.fsencode(context.workspace.scratch))
+    files, metadata = array("I"), array("I", delta.metadata)
+    for entry in delta.files:
+        try:
+            if not on_disk.has_content(entry):
+                files.append(entry)
+            elif not on_disk.has_stamps(entry):
+                metadata.append(entry)
+        except OSError:  # it may not be read, or is not there
+            files.append(entry)
+    return msgspec.structs.replace(delta, files=files, metadata=metadata)
 
 
 def _save_changes(

@@ -86,7 +86,7 @@ def test_a_directory_that_is_all_new_or_gone_is_told_as_one_with_what_is_in_it(d
         "+ part/new",
     ]
     assert counts.startswith("6 added, 0 changed, 4 removed")
-    assert hint == "`scratchflow snapshots diff -v` lists what is in these directories"
+    assert hint == "the same with `-v` lists what is in these directories"
     assert len(list(diffed_in_full(live))) == len(live.paths) + 1
 
 
