@@ -39,7 +39,7 @@ from scratchflow.node.restore.saving import (
     shown_aside,
     trusted_flags,
 )
-from scratchflow.node.restore.source import RestoreOptions, Source, saved_roots
+from scratchflow.node.restore.source import BEFORE_RESTORING, RestoreOptions, Source, saved_roots
 from scratchflow.node.restore.steps import summary
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_workspace
@@ -163,7 +163,7 @@ def _save_changes(
     context: NodeContext, notify: Notifier, source: Source, *, beside: bool
 ) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
-    message = f"before restoring {source.id}"
+    message = f"{BEFORE_RESTORING}{source.id}"
     roots = saved_roots(context, source.roots)
     if not occupied_roots(context.workspace.scratch, roots):
         return None

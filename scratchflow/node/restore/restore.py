@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.files.limits import refuse_own_limit
-from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.archive.files.limits import limit_reached
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.errors.workspace import WorkspaceFailed
@@ -19,12 +19,9 @@ from scratchflow.model.results.restore import Restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.source import (
-    RestoreOptions,
-    find_source,
-)
+from scratchflow.node.restore.source import RestoreOptions, find_source, replaced_by
 from scratchflow.node.snapshot.allowed import incomplete
-from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.catalogue import LATEST, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import (
@@ -72,14 +69,42 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
         with nullcontext() if touches_nothing_here else context.alone(notify.remark):
             restored = _restore(context, notify, options)
     except OSError as error:
-        refuse_own_limit(error)
-        target = options.to or context.workspace.scratch
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            path = error.filename if isinstance(error.filename, str) else target
-            raise TargetFull(path=path, reason=error.strerror) from error
-        raise WorkspaceFailed(path=_where(error, target), reason=error.strerror) from error
+        raise _with_name(context, options, _failure(context, options, error)) from error
+    except ScratchflowError as error:
+        _with_name(context, options, error)
+        raise
     took_s = round(context.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
+
+
+def _failure(context: NodeContext, options: RestoreOptions, error: OSError) -> ScratchflowError:
+    limit = limit_reached(error)
+    if limit is not None:
+        return limit
+    target = options.to or context.workspace.scratch
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        path = error.filename if isinstance(error.filename, str) else target
+        return TargetFull(path=path, reason=error.strerror)
+    return WorkspaceFailed(path=_where(error, target), reason=error.strerror)
+
+
+def _with_name(
+    context: NodeContext, options: RestoreOptions, error: ScratchflowError
+) -> ScratchflowError:
+    """Adds which snapshot is to be asked for next time, when `latest` is by now what was here before this restore.
+
+    One that had begun to change the workspace goes on with its own snapshot by itself.
+    """
+    if options.snapshot != LATEST or options.to is not None or options.dry_run:
+        return error
+    with suppress(OSError, ScratchflowError):
+        newest = read_catalogue(find_place(context.store, context.workspace.name)).newest_readable
+        wanted = replaced_by(newest) if newest else ""
+        if wanted and read_restoring(context.workspace) is None:
+            error.add_step(
+                f"type `scratchflow restore {wanted}` then: `latest` is by now what was here before"
+            )
+    return error
 
 
 def _where(error: OSError, target: Path) -> Path:

@@ -15,7 +15,7 @@ from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.requests import Offsets
-from scratchflow.model.snapshot import Manifest
+from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -29,6 +29,9 @@ from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.readers import reading
 from scratchflow.workspace.notes import Restoring, read_base_note
 from scratchflow.workspace.staging import occupied_roots
+
+# How the message of a snapshot begins that a whole restore takes of what it replaces; the wanted one's id follows.
+BEFORE_RESTORING = "before restoring "
 
 
 class RestoreOptions(msgspec.Struct, frozen=True):
@@ -154,6 +157,12 @@ def tell_if_safety(catalogue: Catalogue, newest: Manifest, notify: Notifier) -> 
             f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced;"
             f" `scratchflow restore {found.id}` brings the one before it"
         )
+
+
+def replaced_by(newest: Manifest) -> str:
+    """The snapshot that was to replace, as a whole, what is in this one; empty when it was taken for another reason."""
+    wanted = newest.message.removeprefix(BEFORE_RESTORING)
+    return wanted if newest.purpose == "safety" and is_snapshot_id(wanted) else ""
 
 
 def _no_safety(catalogue: Catalogue, newest: Manifest) -> Manifest:

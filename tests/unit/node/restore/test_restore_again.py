@@ -1,0 +1,55 @@
+"""A restore of the newest snapshot that failed is told with that one's id: what was here is the newest by then."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from scratchflow.archive.restore import apply_delta
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import TargetFull
+from tests.unit.conftest import Desk
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_command_that_brings_it_is_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    desk.write("work/file", "x")
+    wanted = str(desk.backup().snapshot)
+    (desk.work / "file").unlink()
+    desk.write("work/later", "x")
+    with monkeypatch.context() as full:
+        full.setattr(apply_delta._Application, "run", _no_room)
+        with pytest.raises(TargetFull) as failed:
+            desk.restore(*([wanted] if named else []))
+    command = f"`scratchflow restore {wanted}`"
+    assert (command in failed.value.shown_hint) is not named
+    desk.restore(wanted)
+    assert (desk.work / "file").read_text() == "x"
+
+
+def test_one_that_would_go_on_by_itself_is_not_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("work/file", "x")
+    desk.backup()
+    (desk.work / "file").unlink()
+    desk.write("work/later", "x")
+
+    def begun(applying: apply_delta._Application, *_: object) -> None:
+        applying.displacing.before_change()
+        _no_room()
+
+    with monkeypatch.context() as full:
+        full.setattr(apply_delta._Application, "run", begun)
+        with pytest.raises(ScratchflowError) as failed:
+            desk.restore()
+    assert "`latest` is by now" not in failed.value.shown_hint
+    desk.restore()
+    assert (desk.work / "file").read_text() == "x"
+
+
+def _no_room(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
