@@ -50,10 +50,15 @@ def backup_call(who: Caller, request: Backup, from_node: str = "") -> Call[Backu
 
 
 def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
-    from scratchflow.cli.questions import confirmed
+    from shutil import get_terminal_size
 
+    from scratchflow.cli.questions import confirmed
+    from scratchflow.model.wrap import broken
+
+    width = get_terminal_size().columns
     # The hint, not the fields: an error that an agent reported has none.
-    sys.stderr.write(for_people(f"{refused}\n{refused.shown_hint}\n"))
+    for text in (str(refused), refused.shown_hint):
+        sys.stderr.write("".join(f"{line}\n" for line in broken(for_people(text), width)))
     return confirmed(emit, _QUESTION)
 
 

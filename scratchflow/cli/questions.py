@@ -82,7 +82,8 @@ class TerminalAsker:
     def _read(self, prompt: str) -> str:
         line = ""
         with question_open(self._emit):
-            Remarks().write("\n".join(broken(prompt, shutil.get_terminal_size().columns)))
+            lines = broken(prompt.rstrip(), shutil.get_terminal_size().columns - 1)
+            Remarks().write("\n".join(lines) + " ")  # the answer stands apart, also after a break
             try:
                 # Bytes: whatever a keyboard sends is an answer, if only a wrong one.
                 line = sys.stdin.buffer.readline().decode("utf-8", "replace")

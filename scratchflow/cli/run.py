@@ -25,9 +25,7 @@ def run(
     context: typer.Context,
     command: Annotated[
         list[str],
-        typer.Argument(
-            metavar="CMD", help="The command. All that follows its first word is its own."
-        ),
+        typer.Argument(metavar="CMD", help="The command, with its own options."),
     ],
     cwd: Annotated[str, CWD] = "",
     pty: Annotated[bool, typer.Option("--pty", help="Give the command a terminal.")] = False,

@@ -220,7 +220,8 @@ class _Moving:
         nodes = held.nodes or [str(held.node)]
         copies = save_copies(self._source, held.job_id, nodes, "before hop")
         for copy in copies:
-            require_saved(copy.node, copy.saved, verb="hop", leave_behind=leave_behind)
+            verb = f"hop --to {self._there.settings().name}"
+            require_saved(copy.node, copy.saved, verb=verb, leave_behind=leave_behind)
         return copies[-1].saved.snapshot or self._newest()
 
     def _newest(self) -> str:

@@ -245,6 +245,8 @@ def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped |
 def _listed_ids(place: StoreDirectory) -> list[str]:
     try:
         names = os.listdir(place.directory)
+        # Without the right to enter it no manifest can be read, which says nothing about any of them.
+        os.stat(os.path.join(place.directory, "."))
     except FileNotFoundError:
         return []
     stems = (name.removesuffix(MANIFEST_SUFFIX) for name in names if name.endswith(MANIFEST_SUFFIX))

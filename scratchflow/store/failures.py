@@ -47,5 +47,14 @@ def translated(error: OSError, path: Path) -> ScratchflowError:
     reason = os.strerror(number) if number else str(error)
     if number in _FULL:
         return NoSpace(path=path, reason=reason)
-    remedy = _REMEDIES.get(number, _OTHER_REMEDY).replace("{path}", str(path))
+    remedy = _REMEDIES.get(number, _OTHER_REMEDY)
+    if (
+        "{path}" in remedy
+    ):  # not for a mount that gives no answer: looking there may take as long again
+        remedy = remedy.replace("{path}", str(_seen(path)))
     return StoreUnusable(path=path, reason=reason, remedy=remedy)
+
+
+def _seen(path: Path) -> Path:
+    """What of it can be looked at: itself, or the nearest directory above that is there."""
+    return next((one for one in (path, *path.parents) if os.path.lexists(one)), path)

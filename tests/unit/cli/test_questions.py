@@ -60,3 +60,14 @@ def test_a_letter_that_is_none_of_them_is_answered_with_those_there_are(
 ) -> None:
     assert typing(monkeypatch, "x", "c").letter("Go on?", "ydc") == "c"
     assert "answer `y`, `d` or `c`; Enter is `y`\n" in capfd.readouterr().err
+
+
+def test_the_answer_stands_apart_from_a_question_of_several_lines(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    asker = typing(monkeypatch, "n")
+    assert not asker.confirm("Save what is left? The larger snapshot goes by and by")
+    lines = capfd.readouterr().err.split("\n")
+    assert lines[-1].endswith(" [Y/n]: ")
+    assert all(len(line) <= 40 for line in lines)

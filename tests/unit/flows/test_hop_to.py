@@ -271,9 +271,10 @@ def test_what_does_not_equal_it_keeps_the_node(
 
 def test_files_in_no_snapshot_keep_the_node_before_anything_is_sent(world: World) -> None:
     world.unsaved = 1
-    with pytest.raises(NodeNotSaved):
+    with pytest.raises(NodeNotSaved) as refused:
         world.hop()
     assert world.steps == [f"save {A}"]
+    assert "`scratchflow hop --to b --leave-behind`" in refused.value.shown_hint
 
 
 def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:

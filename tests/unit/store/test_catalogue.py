@@ -299,3 +299,16 @@ def test_the_newest_is_found_without_reading_a_manifest(place: StoreDirectory) -
         place.manifest(make_id(minutes)).write_bytes(b"")
     (place.directory / "zzz.json").touch()
     assert newest_listed(place) == make_id(3)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter any directory")
+def test_a_place_that_may_not_be_entered_is_not_taken_for_an_empty_one(
+    place: StoreDirectory,
+) -> None:
+    put_raw(place, "20260101T000000Z-000000", b"{}")
+    place.directory.chmod(0o600)
+    try:
+        with pytest.raises(StoreUnusable, match="Permission denied"):
+            read_catalogue(place)
+    finally:
+        place.directory.chmod(0o700)

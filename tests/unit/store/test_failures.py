@@ -22,11 +22,12 @@ def test_a_full_disk_and_a_full_quota_are_no_space(number: int) -> None:
     assert os.strerror(number) in str(error)
 
 
-def test_a_store_that_may_not_be_written_names_itself_in_the_way_out() -> None:
+def test_a_store_that_may_not_be_written_names_what_is_there_in_the_way_out(tmp_path: Path) -> None:
     for number in (errno.EACCES, errno.EPERM):
-        error = translated(OSError(number, ""), STORE)
-        assert isinstance(error, StoreUnusable)
-        assert f"ls -ld {STORE}" in error.shown_hint
+        for missing in ("", "lock.d/owner.json"):
+            error = translated(OSError(number, ""), tmp_path / missing)
+            assert isinstance(error, StoreUnusable)
+            assert f"`ls -ld {tmp_path}`" in error.shown_hint
 
 
 def test_braces_in_a_path_are_nothing_special() -> None:
