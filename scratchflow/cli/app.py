@@ -30,6 +30,10 @@ from scratchflow.report.output import (
 )
 from scratchflow.report.reporter import Reporter
 
+_NO_MEMORY = (
+    b"error: there is not enough memory to go on; `ulimit -v` shows a limit of this shell\n"
+)
+
 
 def run(arguments: Sequence[str]) -> int:
     """Parses, runs and reports one command line; returns the exit code."""
@@ -50,6 +54,9 @@ def run(arguments: Sequence[str]) -> int:
         return OutputFailed.exit_code
     except Interrupted as interrupted:  # while the outcome of an earlier one was being written
         return 128 + interrupted.signum
+    except MemoryError:  # there is not even enough to report anything as usual
+        os.write(2, _NO_MEMORY)
+        return 1
 
 
 def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: SignalGate) -> int:

@@ -9,7 +9,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.config import saved_line
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, caller
+from scratchflow.cli.options import DRY_RUN, ListingGroup, VerbCommand, asked, caller
 from scratchflow.cli.questions import confirmed
 from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
@@ -29,7 +29,7 @@ from scratchflow.report.output import terminal_width
 from scratchflow.report.question import question_open
 
 app = typer.Typer(
-    cls=VerbGroup,
+    cls=ListingGroup,
     rich_markup_mode=None,
     add_completion=False,
     help="List, choose, add and remove profiles: the clusters you have.",
@@ -41,7 +41,7 @@ NEW = typer.Argument(metavar="NAME", help="The new profile's name.")
 
 @app.command("list", cls=VerbCommand)
 def list_profiles(context: typer.Context) -> Call[ProfilesListed]:
-    """List the profiles; `*` marks the one in use."""
+    """List the profiles; `*` marks the one in use. `profiles` alone does the same."""
     wanted = asked(context)
 
     def run(_: Emit) -> ProfilesListed:

@@ -87,7 +87,8 @@ def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int 
     if not found and (match := _TASK.fullmatch(text)):
         found, task = _fitting(records, match[1]), int(match[2])
     if not found:
-        raise JobMissing(wanted=wanted, detail="")
+        none_yet = "" if records else ": none was submitted yet"
+        raise JobMissing(wanted=wanted, detail=none_yet)
     if len(found) > 1:
         ids = ", ".join(f"`{record.id}`" for record in found[:4])
         raise JobMissing(wanted=wanted, detail=f": it could be {ids}")

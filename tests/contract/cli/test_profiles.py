@@ -202,3 +202,7 @@ def test_sites_are_listed_without_a_cluster_or_a_file(machine: Machine) -> None:
     shown = machine.run("setup", "--list-sites").stdout
     assert "mila: the cluster of the Quebec AI Institute" in shown
     assert "90 days" in shown
+
+
+def test_alone_it_lists_them(machine: Machine) -> None:
+    assert machine.data("profiles") == machine.data("profiles", "list")

@@ -48,3 +48,8 @@ def test_one_whose_record_cannot_be_read_is_never_taken_for_another() -> None:
         Jobs(RECORDS, [older]).find("0dd0dd")
     assert Jobs(RECORDS, [older]).find("last") == (AGAIN, None)
     assert Jobs(RECORDS, [older, newer]).find("41") == (AGAIN, None)
+
+
+def test_before_the_first_job_that_is_said() -> None:
+    with pytest.raises(JobMissing, match="none was submitted yet"):
+        find_job([], "last")
