@@ -83,16 +83,14 @@ def compress_frame(raw: memoryview, level: int, out: memoryview, *, smallest: bo
 
     `smallest` takes time for fewer bytes, whatever the level.
 
-    Block by block: the next step finds a block in the processor's cache. The checksum is made here because the library
-    takes twice as long for it.
+    The checksum is made here because the library takes twice as long for it, and of all blocks at once because
+    block after block takes almost three times as long.
     """
     _DATA_HEADER.pack_into(out, 0, _DATA_START, len(raw), _header_check(len(raw)))
     position = _DATA_HEADER.size
     acceleration = 1
-    checksum = xxhash.xxh32()
     for start in range(0, len(raw), BLOCK_BYTES):
         block = raw[start : start + BLOCK_BYTES]
-        checksum.update(block)
         room = out[position + _BLOCK_SIZE.size :]
         if level >= _FIRST_HIGH_LEVEL:
             count = _put_smaller(block, level, room, len(block))
@@ -107,7 +105,7 @@ def compress_frame(raw: memoryview, level: int, out: memoryview, *, smallest: bo
             size_field |= _UNCOMPRESSED
         _BLOCK_SIZE.pack_into(out, position, size_field)
         position += _BLOCK_SIZE.size + count
-    _DATA_TRAILER.pack_into(out, position, 0, checksum.intdigest())
+    _DATA_TRAILER.pack_into(out, position, 0, xxhash.xxh32_intdigest(raw))
     return position + _DATA_TRAILER.size
 
 
