@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cli import app
+from scratchflow.cli.signals import SignalGate
 
 
 def test_too_little_memory_is_one_line(
@@ -14,6 +15,8 @@ def test_too_little_memory_is_one_line(
         raise MemoryError
 
     monkeypatch.setattr(app, "claim_standard_descriptors", lambda: None)
+    # This process has other tests to run.
+    monkeypatch.setattr(SignalGate, "install", lambda _: None)
     monkeypatch.setattr(app, "_reporter", exhausted)
     assert app.run(["status"]) == 1
     said = capfd.readouterr().err
