@@ -223,7 +223,7 @@ def _is_running(process: int) -> bool:
     return state != "Z"
 
 
-def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[memoryview]:
+def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[bytes]:
     """The content of one file in pieces, holes as zeros; its digest is checked after the last one."""
     digest = StreamDigest(seed=index.seed)
     with Archives(index, open_archive) as archives:
@@ -231,6 +231,6 @@ def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[m
         stored = (piece for span in spans for piece in archives.pieces_in(span))
         for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
             digest.update(piece)
-            yield piece
+            yield bytes(piece)  # which holds until the next one is asked for
     if digest.digest() != index.digest_of(entry):
         raise damaged_content(index, entry)

@@ -153,7 +153,7 @@ def test_each_name_of_a_changed_file_can_be_restored_alone(bench: Bench) -> None
         extract.extract(second, bench.path, target, warn=bench.warn, select=select)
         assert (target / "work" / name).read_bytes() == content
         entry = _entry(second, f"work/{name}".encode())
-        assert b"".join(map(bytes, read_file(second, entry, bench.path))) == content
+        assert b"".join(read_file(second, entry, bench.path)) == content
 
 
 def test_a_file_without_changes_keeps_its_chunks_through_snapshots(bench: Bench) -> None:
@@ -275,7 +275,7 @@ def test_a_file_that_is_cut_short_while_it_is_cut_is_stored_whole(
     assert second.size[entry] == SIZE
     assert [code for code, _, _ in bench.warnings] == ["files.changed"]
     assert verify_archive(bench.path("B"), open_archive=bench.path) == []
-    found = b"".join(map(bytes, read_file(second, entry, bench.path)))
+    found = b"".join(read_file(second, entry, bench.path))
     assert found[:1000] == content[::-1][:1000]
 
 
