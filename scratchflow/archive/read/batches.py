@@ -40,11 +40,20 @@ def batches_of(small: list[Unit], large: list[int]) -> list[Batch]:
 def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], list[int]]:
     """Files by the one frame that holds them, and apart from them those that lie in several."""
     index = archives.index
+    archive, position, size, sparse = index.archive, index.position, index.size, index.sparse
     by_frame: dict[tuple[int, int], array[int]] = {}
     units: list[Unit] = []
     large: list[int] = []
     empty = array("I")
+    # The frame of the last file, where it is in the tar stream, and what it holds: most files lie in
+    # the same one as the file before them.
+    number, start, end, inside = -1, 0, 0, empty
     for entry in entries:
+        count = size[entry]
+        is_in_it = archive[entry] == number and start <= position[entry] <= end - count
+        if is_in_it and count and entry not in sparse:
+            inside.append(entry)
+            continue
         if index.is_scattered(entry):
             large.append(entry)
             continue
@@ -52,8 +61,11 @@ def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], li
         if len(frames) > 1:
             large.append(entry)
         elif frames:
-            place = (index.archive[entry], frames[0])
-            by_frame.setdefault(place, array("I")).append(entry)
+            number, frame = archive[entry], frames[0]
+            ends = index.archives[number]
+            start, end = ends.raw_start(frame), ends.raw_ends[frame]
+            inside = by_frame.setdefault((number, frame), array("I"))
+            inside.append(entry)
         else:
             empty.append(entry)
     units.extend(by_frame.items())

@@ -41,6 +41,24 @@ def test_each_file_is_in_one_unit_or_large_and_the_newest_come_first(bench: Benc
     assert max(len(entries) for _, entries in small) <= 512
 
 
+def test_each_file_is_with_the_frame_that_holds_it(bench: Bench) -> None:
+    for number, size in enumerate([1_500_000, 0, 90_000, 2_800_000, 1, 3_900_000, 70_000] * 3):
+        (bench.work / f"file-{number:02}").write_bytes(os.urandom(size))
+    with (bench.work / "file-03-sparse").open("wb") as sparse:  # shorter in its frame than its size
+        sparse.truncate(FRAME_BYTES * 2)
+        sparse.write(os.urandom(4096))
+    index = bench.backup("A")
+    with Archives(index, bench.path) as archives:
+        small, large = units_of(archives, index.regular_files())
+        for (number, frame), entries in small:
+            for entry in filter(index.size.__getitem__, entries):
+                assert list(archives.frames_of(entry)) == [frame]
+                assert index.archive[entry] == number
+        assert all(len(archives.frames_of(entry)) > 1 for entry in large)
+    assert len({place for place, _ in small}) > 3
+    assert sorted([*_entries(small), *large]) == list(index.regular_files())
+
+
 @pytest.mark.parametrize(("small", "large"), [(0, 0), (1, 0), (0, 3), (5000, 0), (1800, 1900)])
 def test_there_are_never_more_lots_than_can_be_shared_out(small: int, large: int) -> None:
     units, files = _units(small, 2), list(range(100_000, 100_000 + large))
