@@ -23,7 +23,7 @@ from scratchflow.model.errors.allocation import (
     OtherNodeFailed,
 )
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import Backup, DryRun, OpenJobs, Release, SaveNode
 from scratchflow.model.results.allocation import Cleared, NodeReleased
@@ -184,6 +184,8 @@ def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
         copies = _looked_at_again(cluster, job.job_id, copies)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
+    except WorkspaceAtFormerScratch:
+        raise  # it says what saves the work: nothing to give up instead
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
     if copies[-1].saved.snapshot is None:
@@ -354,6 +356,8 @@ def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
         message = "there is no workspace on this machine: nothing to back up"
         cluster.emit(Log(level="info", message=message))
         return None
+    except WorkspaceAtFormerScratch:
+        raise
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
 

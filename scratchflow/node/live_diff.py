@@ -14,7 +14,6 @@ from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK, Tree
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
-from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import DiffWorkspace
 from scratchflow.model.results.snapshots import (
@@ -25,6 +24,7 @@ from scratchflow.model.results.snapshots import (
 )
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
+from scratchflow.node.former_scratch import require_workspace_here
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import LISTS_PATHS, path_in_place_of_snapshot
 from scratchflow.node.snapshot.plan import find_parent, scan_workspace
@@ -36,8 +36,7 @@ from scratchflow.workspace.notes import read_base
 
 def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace) -> SnapshotsDiffed:
     """Which paths of the workspace differ from a snapshot. Only what changed since its last one is read."""
-    if not context.workspace.path.is_dir():
-        raise WorkspaceMissing(path=context.workspace.path)
+    require_workspace_here(context)
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
     if asked.older is None:

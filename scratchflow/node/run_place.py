@@ -9,12 +9,12 @@ import msgspec
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.run import RunDirectoryMissing
 from scratchflow.model.errors.store import StoreUnusable
-from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import NOTHING, RunAt
 from scratchflow.model.results.run import RunPlace
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import shell_without
+from scratchflow.node.former_scratch import require_workspace_here
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import newest_listed, read_catalogue
 from scratchflow.store.directory import find_place
@@ -24,9 +24,8 @@ from scratchflow.workspace.notes import read_base
 
 def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
     """The workspace. WorkspaceMissing when it is not there, RunDirectoryMissing when the directory in it is not."""
+    require_workspace_here(here)
     path = here.workspace.path
-    if not path.is_dir():
-        raise WorkspaceMissing(path=path)
     directory = os.path.join(path, os.fsdecode(asked.cwd))
     if not os.path.isdir(directory):
         raise RunDirectoryMissing(path=directory, node=here.node)

@@ -42,6 +42,10 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     # The snapshot of a restore that has begun to change the copy and is not through.
     restoring: str = ""
 
+    def scratch_of(self, workspace: str) -> Path:
+        """The scratch that the workspace of this name was on."""
+        return Path(self.workspace_path.removesuffix(f"/{workspace}") or "/")
+
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether this job wrote it; by its number alone where one of the names is not known."""
         names = {self.job_name, job_name}

@@ -61,6 +61,12 @@ def noted_base(workspace: Workspace) -> Base | None:
     return base if base is not None and is_snapshot_id(base.snapshot) else None
 
 
+def is_noted_by(workspace: Workspace, profile: str) -> bool:
+    """Whether this profile saved or restored the workspace last; an earlier version did not say which one did."""
+    base = noted_base(workspace)
+    return base is not None and base.profile in {"", profile}
+
+
 def known_workspaces(scratch: Path) -> list[str]:
     """The names of all workspaces that have notes on this scratch, whatever the profile says now."""
     return sorted(_named(scratch / STATE_NAME, ""))

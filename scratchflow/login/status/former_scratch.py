@@ -1,14 +1,20 @@
-"""A scratch that was changed in the profile while a node is held, as the login host can tell: by the node's record in the store."""
+"""A scratch that was changed in the profile while work is at the former place, as the login host can tell: by the node's record in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+import msgspec
+
+from scratchflow.disk.trees import may_hold_something
 from scratchflow.login.host import LoginHost
-from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
+from scratchflow.model.allocation import Allocation, ThisMachine
+from scratchflow.model.errors.workspace import UnsavedAtFormerScratch, WorkspaceAtFormerScratch
+from scratchflow.model.results.status import Problem
 from scratchflow.model.text import printable
 from scratchflow.store.nodes import NodeRecord
+from scratchflow.workspace.notes import is_noted_by
 
 
 def workspace_at_former_scratch(
@@ -25,3 +31,28 @@ def workspace_at_former_scratch(
     if record.workspace_path == path or "$" in path or not path.startswith("/"):
         return None
     return WorkspaceAtFormerScratch.of(record.workspace_path, workspace.name, path)
+
+
+def left_at_former_scratch(
+    login: LoginHost, held: Allocation | None, records: Iterable[NodeRecord]
+) -> Iterator[Problem]:
+    """Without a cluster: the profile's workspace as it was before its scratch was changed, until there is one at the new place.
+
+    Whether it is saved would take a scan; commands that go on at the new place make it.
+    """
+    if not isinstance(held, ThisMachine):
+        return
+    record = next((one for one in records if one.node == held.node), None)
+    workspace = login.workspace_of(held)
+    path = printable(workspace.path)
+    if record is None or record.workspace_path == path:
+        return
+    former = msgspec.structs.replace(workspace, scratch=record.scratch_of(workspace.name))
+    if is_noted_by(former, login.settings.name) and may_hold_something(Path(record.workspace_path)):
+        error = UnsavedAtFormerScratch.of(record.workspace_path, workspace.name, path)
+        yield Problem(
+            name=WorkspaceAtFormerScratch.code,
+            detail=f"`scratch` was changed, and the workspace is still at the former place, `{record.workspace_path}`;"
+            " what was done there since the last backup is in no snapshot",
+            fix=error.shown_hint,
+        )

@@ -9,7 +9,10 @@ import msgspec
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
-from scratchflow.login.status.former_scratch import workspace_at_former_scratch
+from scratchflow.login.status.former_scratch import (
+    left_at_former_scratch,
+    workspace_at_former_scratch,
+)
 from scratchflow.login.status.idle import KnownCatalogue
 from scratchflow.login.status.jobs import (
     JobsSeen,
@@ -247,6 +250,7 @@ def _stored(
                 *half_restored(half_restored_from(settings, environment, files, held, there)),
                 *unreadable_snapshots(catalogue),
                 *at_former_scratch(former),
+                *left_at_former_scratch(login, held, files.records),
                 *(() if former else workspace_gone(workspace, held)),
                 *workspace_linked(login, held, heartbeat),
                 *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),

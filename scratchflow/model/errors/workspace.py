@@ -65,6 +65,20 @@ class WorkspaceAtFormerScratch(ScratchflowError):
         return cls(path=path, now=now, former=quote(path.removesuffix(f"/{workspace}") or "/"))
 
 
+class UnsavedAtFormerScratch(WorkspaceAtFormerScratch):
+    """Without a cluster: the profile's `scratch` was changed, and no snapshot has what was done at the former place."""
+
+    code = "workspace.former_scratch_unsaved"
+    message = (
+        "`scratch` was changed, and the workspace at the former place, `{path}`, has changes that no snapshot has;"
+        " nothing was done"
+    )
+    hint = (
+        "`scratchflow --set scratch={former} backup` saves what is there; after that `scratchflow restore` brings it to `{now}`;"
+        " `scratchflow config set scratch {former}` goes on as before"
+    )
+
+
 class WorkspaceOfProfile(WorkspaceMissing):
     """What is at the workspace's path is another profile's, and has its snapshots in that one's store."""
 

@@ -26,7 +26,7 @@ def settings_digest(profile: Profile) -> str:
 def takes_effect(key: str, profile: str = "") -> str:
     """From when on a setting counts that was changed: what makes a loop that runs already use it."""
     if key.endswith(".scratch"):
-        return "it counts for the next node: one that is held keeps its workspace where it is"
+        return "it counts for the next node, without a cluster at once; a workspace that is there stays where it is"
     named = f"-p {profile} " if profile else ""
     return f"`scratchflow {named}autobackup on` makes a running auto-backup use it"
 

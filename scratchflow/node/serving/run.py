@@ -22,7 +22,7 @@ from scratchflow.cluster.slurm.jobs import job
 from scratchflow.cluster.this_host import step_id
 from scratchflow.model.errors.run import RunDirectoryMissing
 from scratchflow.model.errors.serve import ServerFailed, ServerSilent
-from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.events import Status
 from scratchflow.model.requests import RunServer
 from scratchflow.model.results.serve import ServerEnded
@@ -31,6 +31,7 @@ from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.signals import LoopSignals
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.environment import environment_of
+from scratchflow.node.former_scratch import require_workspace_here
 from scratchflow.node.progress import Notifier
 from scratchflow.node.serving.listening import (
     Address,
@@ -114,8 +115,7 @@ class _Record:
 
 
 def _directory(here: NodeContext, asked: RunServer) -> str:
-    if not here.workspace.path.is_dir():
-        raise WorkspaceMissing(path=here.workspace.path)
+    require_workspace_here(here)
     directory = os.path.join(here.workspace.path, asked.cwd)
     if not os.path.isdir(directory):
         raise RunDirectoryMissing(path=directory, node=here.node)

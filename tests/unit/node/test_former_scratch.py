@@ -1,4 +1,4 @@
-"""`config set scratch` while a node is held: no command takes the new place for the work of the job."""
+"""`config set scratch` while work is at the former place: no command takes the new place for it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
-from scratchflow.model.requests import Create, SaveNode, Settle
+from scratchflow.model.errors.workspace import (
+    UnsavedAtFormerScratch,
+    WorkspaceAtFormerScratch,
+    WorkspaceMissing,
+)
+from scratchflow.model.requests import Create, DiffWorkspace, RunAt, SaveNode, Settle
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.create import create
+from scratchflow.node.live_diff import diff_workspace
+from scratchflow.node.run_place import run_place
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.workspace.notes import Restoring, begin_restoring
 from tests.unit.conftest import Desk, make_desk
 
 
-def in_job(desk: Desk, scratch: Path, job: int = 7) -> Desk:
-    """The same node in a job, with another `scratch` in the profile."""
+def in_job(desk: Desk, scratch: Path, job: int | None = 7) -> Desk:
+    """The same node in a job, or in none, with another `scratch` in the profile."""
     workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
     named = {"job_id": job, "job_name": lambda: f"scratchflow-{job}"}
     return Desk(msgspec.structs.replace(desk.context, workspace=workspace, **named))
@@ -51,6 +58,22 @@ COMMANDS: dict[str, Callable[[Desk], object]] = {
     "restore": lambda desk: desk.restore(),
     "create": lambda desk: create(desk.context, desk.notify, Create()),
 }
+
+
+# They change nothing at the new place, and go on where there is a workspace.
+LOOKS: dict[str, Callable[[Desk], object]] = {
+    "run": lambda desk: run_place(desk.context, desk.notify, RunAt()),
+    "diff": lambda desk: diff_workspace(desk.context, desk.notify, DiffWorkspace()),
+}
+
+
+@pytest.mark.parametrize("command", LOOKS)
+def test_what_needs_a_workspace_says_where_it_is(now: Desk, command: str) -> None:
+    with pytest.raises(WorkspaceAtFormerScratch):
+        LOOKS[command](now)
+    later = in_job(now, now.scratch, job=8)
+    with pytest.raises(WorkspaceMissing):
+        LOOKS[command](later)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -86,3 +109,65 @@ def test_another_name_of_the_same_directory_is_no_other_place(former: Desk, tmp_
     (tmp_path / "link").symlink_to(tmp_path)
     same = in_job(former, tmp_path / "link" / "scratch")
     assert same.backup().snapshot == former.ids[-1]
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> tuple[Desk, Desk]:
+    """Without a cluster: a workspace with a file that no snapshot has, and the profile with another scratch."""
+    former = make_desk(tmp_path)
+    former.write("work/saved", "x")
+    former.backup()
+    former.write("work/unsaved", "x")
+    return former, in_job(former, tmp_path / "other", job=None)
+
+
+WITHOUT_JOB = {name: one for name, one in (COMMANDS | LOOKS).items() if name != "clear"}
+
+
+@pytest.mark.parametrize("command", WITHOUT_JOB)
+def test_without_a_cluster_unsaved_work_is_not_left_at_the_former_place(
+    moved: tuple[Desk, Desk], command: str, tmp_path: Path
+) -> None:
+    former, now = moved
+    with pytest.raises(UnsavedAtFormerScratch) as refused:
+        WITHOUT_JOB[command](now)
+    assert f"`{former.work}`, has changes" in str(refused.value)
+    assert f"--set scratch={tmp_path / 'scratch'} backup`" in refused.value.shown_hint
+    assert not now.work.exists()
+    assert len(former.ids) == 1
+
+
+def test_without_a_cluster_a_saved_workspace_comes_to_the_new_place_and_back(
+    moved: tuple[Desk, Desk],
+) -> None:
+    former, now = moved
+    former.backup()
+    now.restore()
+    assert (now.work / "unsaved").exists()
+    now.write("work/later", "x")
+    with pytest.raises(UnsavedAtFormerScratch):
+        former.restore()
+    now.backup()
+    former.restore()
+    assert (former.work / "later").exists()
+
+
+def test_an_interrupted_restore_at_the_former_place_is_not_left_behind(
+    moved: tuple[Desk, Desk],
+) -> None:
+    former, now = moved
+    saved = former.backup().snapshot
+    assert saved is not None
+    begin_restoring(former.context.workspace, Restoring(snapshot=saved, mode="delta"))
+    with pytest.raises(UnsavedAtFormerScratch):
+        now.restore()
+
+
+def test_the_workspace_of_another_profile_with_the_same_store_hinders_nothing(
+    moved: tuple[Desk, Desk],
+) -> None:
+    _, now = moved
+    settings = msgspec.structs.replace(now.context.settings, name="another")
+    another = Desk(msgspec.structs.replace(now.context, settings=settings))
+    another.restore()
+    assert sorted(os.listdir(another.work)) == ["saved"]

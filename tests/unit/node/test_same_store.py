@@ -174,7 +174,7 @@ def another_store(desk: Desk) -> None:
     lose_the_mount(desk)
     scratch = desk.scratch.with_name("scratch-of-another")
     workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
-    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
+    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace, node="node-2"))
     other.write("work/file")
     other.backup()
 

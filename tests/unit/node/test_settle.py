@@ -337,7 +337,7 @@ def test_status_on_one_machine_says_it_too(desk: Desk, monkeypatch: pytest.Monke
     assert login.problems() == []
     scratch = desk.scratch.with_name("scratch-2")
     workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
-    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
+    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace, node="node-2"))
     other.restore()
     other.write("work/more")
     other.backup()

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status.former_scratch import workspace_at_former_scratch
-from scratchflow.model.allocation import RunningAllocation
+from scratchflow.login.status.former_scratch import (
+    left_at_former_scratch,
+    workspace_at_former_scratch,
+)
+from scratchflow.model.allocation import RunningAllocation, ThisMachine
 from scratchflow.store.nodes import NodeRecord
+from scratchflow.workspace.notes import write_base
+from scratchflow.workspace.workspace import Workspace
 
 HELD = RunningAllocation(job_id=7, name="sf-a", state="running", nodes=("node-1",))
 RECORD = NodeRecord(
@@ -51,3 +58,20 @@ def test_not_for_the_same_place_another_job_or_one_that_only_the_node_knows(
     record = msgspec.structs.replace(RECORD, **changed)
     assert workspace_at_former_scratch(login(scratch), HELD, [record]) is None
     assert workspace_at_former_scratch(login(scratch), None, [record]) is None
+
+
+def test_without_a_cluster_the_workspace_at_the_former_place_is_named(tmp_path: Path) -> None:
+    former = Workspace(tmp_path / "former", "work")
+    record = msgspec.structs.replace(RECORD, workspace_path=str(former.path), job_id=None)
+    here, on = ThisMachine(name="", nodes=("node-1",)), login(str(tmp_path / "now"))
+    assert list(left_at_former_scratch(on, here, [record])) == []  # nothing is there
+    former.path.mkdir(parents=True)
+    (former.path / "file").touch()
+    write_base(former, tmp_path / "store", RECORD.snapshot, profile=on.settings.name)
+    (problem,) = left_at_former_scratch(on, here, [record])
+    assert f"`{former.path}`" in problem.detail
+    assert f"--set scratch={former.scratch} backup`" in problem.fix
+    assert list(left_at_former_scratch(login(str(former.scratch)), here, [record])) == []
+    assert list(left_at_former_scratch(on, HELD, [record])) == []
+    write_base(former, tmp_path / "store", RECORD.snapshot, profile="another")
+    assert list(left_at_former_scratch(on, here, [record])) == []

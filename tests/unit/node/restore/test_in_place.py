@@ -373,7 +373,7 @@ def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -
     first = desk.backup()
     other = make_desk(_made(tmp_path / "other"))
     other.work.rmdir()
-    other.context = msgspec.structs.replace(other.context, store=desk.context.store)
+    other.context = msgspec.structs.replace(other.context, store=desk.context.store, node="node-2")
     other.restore()
     desk.write("work/here", "1")
     other.write("work/there", "2")
