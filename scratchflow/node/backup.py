@@ -24,7 +24,7 @@ from scratchflow.node.snapshot.allowed import (
 from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
 from scratchflow.node.snapshot.plan import plan_snapshot
 from scratchflow.node.snapshot.result import Heard, removed_files, unsaved_fields
-from scratchflow.node.snapshot.shrink import UNATTENDED, agreed_upon
+from scratchflow.node.snapshot.shrink import UNATTENDED, compared_with
 from scratchflow.node.snapshot.take import refuse_shrink, take_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.reserve import ensure_reserve
@@ -106,7 +106,8 @@ def foretell_backup(
     counts = planned.scanned.counts()
     if parent and not options.allow_shrink and options.purpose not in UNATTENDED:
         roots = options.roots or context.workspace.roots
-        refuse_shrink(agreed_upon(place, parent), planned, roots, heard.unsaved(notify))
+        before = compared_with(place, parent, planned, roots)
+        refuse_shrink(before, planned, roots, heard.unsaved(notify))
     unchanged = planned.unchanged and parent is not None
     if parent is not None and is_wanted_anyway(options, parent.manifest):
         unchanged = False

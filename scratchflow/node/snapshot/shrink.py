@@ -53,7 +53,16 @@ def shrink_since(
     return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))
 
 
-def agreed_upon(place: StoreDirectory, parent: Parent) -> Parent:
+def compared_with(
+    place: StoreDirectory, parent: Parent, planned: Plan, roots: Sequence[str]
+) -> Parent:
+    """The parent if the workspace shrank since that one, else what was agreed upon before it."""
+    if shrink_since(parent.manifest, parent.index, planned, roots):
+        return parent
+    return _agreed_upon(place, parent)
+
+
+def _agreed_upon(place: StoreDirectory, parent: Parent) -> Parent:
     """The parent, or what it came from when it is a safety snapshot: nobody agreed to what was missing in that.
 
     Before a part of a snapshot is restored, one is taken of what there is, however little. Restored as a whole

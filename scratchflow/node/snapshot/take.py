@@ -29,7 +29,7 @@ from scratchflow.node.snapshot.result import Heard
 from scratchflow.node.snapshot.roots import warn_of_roots
 from scratchflow.node.snapshot.shrink import (
     UNATTENDED,
-    agreed_upon,
+    compared_with,
     keep_parent,
     keep_quietly,
     shrank_while_saved,
@@ -272,7 +272,7 @@ def _guard_shrink(
     if parent is None or (options.allow_shrink and not is_safety):
         return False
     roots = options.roots or context.workspace.roots
-    parent = agreed_upon(place, parent)
+    parent = compared_with(place, parent, planned, roots)
     shrink = shrink_since(parent.manifest, parent.index, planned, roots)
     if shrink is None:
         return False

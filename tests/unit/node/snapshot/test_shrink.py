@@ -121,6 +121,22 @@ def test_nor_after_it_was_restored_as_the_newest_one(desk: Desk) -> None:
     assert not desk.backup().shrunk
 
 
+def test_it_is_told_since_the_last_snapshot_where_that_had_the_files(desk: Desk) -> None:
+    """What was saved before a restore, and restored again, came from a snapshot with fewer files."""
+    fewer = str(desk.backup().snapshot)
+    for number in range(20):
+        desk.write(f"work/many/{number}", "x" * 10_000)
+    desk.restore(fewer)
+    desk.restore(desk.ids[-2])  # the safety snapshot
+    newest = desk.ids[-1]
+    for path in [*desk.work.rglob("*")]:
+        if path.is_file():
+            path.unlink()
+    with pytest.raises(ShrinkGuard, match="from 23 files") as asked:
+        desk.backup()
+    assert newest in asked.value.shown_hint
+
+
 def test_files_that_are_excluded_now_are_not_called_deleted(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/README")
