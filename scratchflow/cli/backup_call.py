@@ -65,7 +65,8 @@ def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
 def shown(taken: BackupTaken) -> Iterator[str]:
     """What was saved."""
     if taken.kind == "unchanged":
-        yield f"nothing changed since snapshot {named(taken.snapshot or '')}"
+        where = f" in `{taken.path}`" if taken.path else ""
+        yield f"nothing changed{where} since snapshot {named(taken.snapshot or '')}"
         return
     changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
     if taken.moved_files:

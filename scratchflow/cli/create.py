@@ -172,6 +172,8 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
         first = ", ".join(f"`{path}`" for path in created.left_out_paths[:5])
         more = ", …" if created.left_out > min(5, len(created.left_out_paths)) else ""
         yield f"left out: {counted(created.left_out, 'path')} ({first}{more})"
+    if created.source and not created.dry_run and not is_git_url(created.source):
+        yield f"go on in the workspace: no backup looks at `{created.source}`"
     if created.activate:
         yield Whole(f"activate the environment with: {printable(created.activate)}")
 

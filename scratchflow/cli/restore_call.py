@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scratchflow.cli.call import Call, announced
 from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
 from scratchflow.model.ages import named, shown_id
 from scratchflow.model.errors.base import EndedBySignal
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import EVERY_NODE, Restore
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import counted, printable
@@ -34,7 +37,7 @@ def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call
         node = "" if is_of_one else EVERY_NODE
         call = announced(_LOOKING, at_workspace(who, "restore", request, shown_restored, node=node))
         is_elsewhere = request.dry_run or request.to is not None
-        return call if is_elsewhere else _telling_what_an_end_means(call)
+        return call if is_elsewhere else _telling_of_this_shell(_telling_what_an_end_means(call))
 
     def run(emit: Emit) -> Restored:
         from scratchflow.flows.transfer.take_home import restore_here
@@ -83,6 +86,39 @@ def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
     return Call(call.op, run, call.show)
 
 
+def _telling_of_this_shell(call: Call[Restored]) -> Call[Restored]:
+    """The same, with a word when the directory that this was typed in was replaced: to its shell it looks empty."""
+
+    def run(emit: Emit) -> Restored:
+        typed_in = _this_directory()
+        restored = call.flow(emit)
+        if typed_in and not _is_still(typed_in):
+            emit(
+                Log(
+                    level="info",
+                    message="this shell is in the directory that was replaced; `cd .` leads to the new one",
+                )
+            )
+        return restored
+
+    return msgspec.structs.replace(call, flow=run)
+
+
+def _this_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone already
+        return ""
+
+
+def _is_still(path: str) -> bool:
+    """Whether this process is in the directory of that path, or nothing is there that it could go to."""
+    try:
+        return os.path.samestat(os.stat("."), os.stat(path))
+    except OSError:
+        return True
+
+
 def shown_restored(restored: Restored) -> Iterator[str]:
     """What people read after a restore."""
     if restored.abandoned:
@@ -95,7 +131,7 @@ def shown_restored(restored: Restored) -> Iterator[str]:
         what = "everything else that" if restored.moved_aside else "whatever"
         yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
     if restored.committed_as:
-        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
+        yield f"what was restored is the newest again, as snapshot {shown_id(restored.committed_as)}"
     yield from on_the_others(restored)
 
 

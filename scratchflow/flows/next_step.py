@@ -45,7 +45,10 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
         return _autobackup(status)
     if _is_ending(held):
         return "`scratchflow hop` moves to another node before the time is up"
-    return "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it"
+    return (
+        "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it;"
+        " `scratchflow snapshots diff` shows what is not saved yet"
+    )
 
 
 def _is_ending(held: AllocationShown) -> bool:

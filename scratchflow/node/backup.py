@@ -42,7 +42,8 @@ def requested_backup(context: NodeContext, notify: Notifier, asked: Backup) -> B
         message=printable(asked.message),
         purpose=asked.purpose,
     )
-    return (foretell_backup if asked.dry_run else backup)(context, notify, options)
+    taken = (foretell_backup if asked.dry_run else backup)(context, notify, options)
+    return msgspec.structs.replace(taken, path=printable(context.workspace.path))
 
 
 def backup(context: NodeContext, notify: Notifier, options: SnapshotOptions) -> BackupTaken:

@@ -190,12 +190,12 @@ def _when(moment_s: float, asker: Asker) -> str:
 
 
 def _listed(catalogue: Catalogue, snapshots: Sequence[str], asker: Asker) -> str:
-    """The newest of these, in one line, newest last."""
+    """The newest of these, in one line, newest first."""
     known = {one.id: one for one in catalogue.snapshots}
     names, times = short_ids(_ids(catalogue)), _times(catalogue)
     shown = [
         _described(one, known.get(one), _age(times[one], asker), names[one])
-        for one in snapshots[-_LISTED:]
+        for one in snapshots[: -_LISTED - 1 : -1]
     ]
     more = f" and {len(snapshots) - _LISTED} older" if len(snapshots) > _LISTED else ""
     return f"{', '.join(shown)}{more}"

@@ -55,6 +55,8 @@ class BackupTaken(Result, frozen=True):
     unsaved_paths: list[str] = []
     moved_files: int = 0
     """Files that were copied, renamed or put back: nothing of them had to be stored, and `changed_files` lacks them."""
+    path: str = ""
+    """The workspace, on its node."""
     # Files of the parent that are gone; `shrunk` when that is most of them and nobody was asked.
     removed_files: int = 0
     shrunk: bool = False

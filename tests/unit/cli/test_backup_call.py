@@ -6,6 +6,7 @@ import io
 import sys
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.cli import backup_call as module
@@ -85,5 +86,5 @@ def test_nobody_else_is(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unchanged_workspace_is_told_so() -> None:
-    (line,) = shown(SAVED)
-    assert line.startswith("nothing changed since snapshot 570643")
+    (line,) = shown(msgspec.structs.replace(SAVED, path="/s/work"))
+    assert line.startswith("nothing changed in `/s/work` since snapshot 570643")

@@ -53,5 +53,6 @@ def test_it_is_said_that_the_contents_are_in_the_workspace_itself() -> None:
     made = WorkspaceCreated(
         path="/s/work", snapshot="s", source="laptop:~/thesis", files=2, bytes=10
     )
-    (line,) = parse(["create"]).show(made)
+    line, further = parse(["create"]).show(made)
     assert line.startswith("workspace `/s/work` with the contents of `laptop:~/thesis`: 2 files,")
+    assert further == "go on in the workspace: no backup looks at `laptop:~/thesis`"

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.restore_call import _telling_what_an_end_means, shown_restored
+from scratchflow.cli.restore_call import (
+    _telling_of_this_shell,
+    _telling_what_an_end_means,
+    shown_restored,
+)
 from scratchflow.model.errors.base import EndedBySignal
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results.restore import Restored
 from scratchflow.process.interrupted import Interrupted
 
+RESTORED = Restored(
+    snapshot="20261115T195140Z-570643",
+    mode="full",
+    target="/home/a/results",
+    files=9,
+    bytes=9,
+    written_files=1,
+    written_bytes=1,
+    duration_s=0.1,
+    place="/home/a/results/results",
+)
+
 
 def test_what_was_taken_elsewhere_is_named_where_it_is() -> None:
-    done = Restored(
-        snapshot="20261115T195140Z-570643",
-        mode="full",
-        target="/home/a/results",
-        files=9,
-        bytes=9,
-        written_files=1,
-        written_bytes=1,
-        duration_s=0.1,
-        place="/home/a/results/results",
-    )
-    (line,) = shown_restored(done)
+    (line,) = shown_restored(RESTORED)
     assert line.startswith("`/home/a/results/results` from snapshot ")
 
 
@@ -40,3 +46,27 @@ def test_an_end_in_the_middle_says_what_it_left_and_the_two_ways_on() -> None:
     assert str(caught.value).startswith("Cancelled. If files were written already")
     assert "`scratchflow restore --abandon`" in str(caught.value)
     assert caught.value.exit_code == 130
+
+
+def test_a_shell_in_the_directory_that_was_replaced_is_told_how_to_get_into_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+
+    def heard(replaces: bool) -> list[Event]:
+        def flow(_: Emit) -> Restored:
+            if replaces:
+                work.rename(tmp_path / "work.before")
+                work.mkdir()
+            return RESTORED
+
+        events: list[Event] = []
+        _telling_of_this_shell(Call("restore", flow, shown_restored)).flow(events.append)
+        return events
+
+    assert heard(replaces=False) == []
+    (event,) = heard(replaces=True)
+    assert isinstance(event, Log)
+    assert "`cd .`" in event.message

@@ -68,8 +68,9 @@ def test_what_is_not_there_is_answered_with_what_is(wanted: str) -> None:
 def test_several_are_listed_and_none_is_chosen() -> None:
     with pytest.raises(SnapshotAmbiguous, match="`20261115` fits 2 snapshots") as caught:
         found(THREE, "20261115")
-    assert caught.value.shown_hint.startswith('they are aaaaaa (24 h ago, "submitted version"), ')
-    assert "bbbbbb" in caught.value.shown_hint
+    assert caught.value.shown_hint.startswith(
+        'they are bbbbbb (23 h ago, "first build"), aaaaaa (24 h ago, "submitted version");'
+    )
     many = catalogue(*(make_id(minute, f"{minute:06x}") for minute in range(9)))
     with pytest.raises(SnapshotAmbiguous) as caught:
         found(many, "20261115")

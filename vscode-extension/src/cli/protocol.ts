@@ -309,6 +309,7 @@ export interface BackupTaken {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   moved_files?: number;
+  path?: string;
   removed_files?: number;
   shrunk?: boolean;
   beside?: boolean;
