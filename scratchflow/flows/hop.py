@@ -388,7 +388,13 @@ def _show_session(cluster: Cluster) -> None:
 
 
 def _planned(move: _Move, request: Hold) -> NodeHeld:
-    wanted = Hold(node=request.node, warm=request.warm, beside=move.old_job, dry_run=True)
+    wanted = Hold(
+        node=request.node,
+        warm=request.warm,
+        beside=move.old_job,
+        typed=request.typed,
+        dry_run=True,
+    )
     return move.cluster.on_login("hold", wanted, NodeHeld)
 
 

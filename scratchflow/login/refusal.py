@@ -39,18 +39,38 @@ def explained(
     """The same refusal with what was too much, and where that is to be changed; `left` are nodes that `hop` leaves out."""
     options, cluster = login.profile.slurm, known_cluster(login)
     reason = refused.fields["reason"]
+    if doubt := _doubt(login, node, typed, left, cluster):
+        why, step = doubt
+        return AllocationRefused(reason=f"{why} ({_said(reason)})", next_step=step)
+    if which := _which_partition(options.partition, [one.name for one in cluster.partitions]):
+        reason = f"{reason}; {which}"
+    step = next_step([], typed, login.settings.name)
+    return AllocationRefused(reason=reason, next_step=step)
+
+
+def foreseen(
+    login: LoginHost, node: str, typed: Mapping[str, str], left: Sequence[str] = ()
+) -> str:
+    """Why Slurm will probably refuse a request, and what to do then; empty when nothing is known against it.
+
+    Its partitions and nodes are what is known: a QOS may allow more.
+    """
+    doubt = _doubt(login, node, typed, left, known_cluster(login))
+    return f"Slurm will probably refuse this: {doubt[0]}; {doubt[1]}" if doubt else ""
+
+
+def _doubt(
+    login: LoginHost, node: str, typed: Mapping[str, str], left: Sequence[str], cluster: Cluster
+) -> tuple[str, str] | None:
+    """What of a request cannot be had, and the next step."""
+    options = login.profile.slurm
     found = excesses(options, node, cluster)
     if found:
         values = to_plain(options)
         why = in_words(found, typed, lambda key: values.get(key.partition(".")[2], ""))
-        reason = f"{why} ({_said(reason)})"
-    elif only := "" if node else no_other_node(options, left, cluster):
-        step = elsewhere(options, left, typed, cluster)
-        return AllocationRefused(reason=f"{only} ({_said(reason)})", next_step=step)
-    elif which := _which_partition(options.partition, [one.name for one in cluster.partitions]):
-        reason = f"{reason}; {which}"
-    step = next_step(found, typed, login.settings.name)
-    return AllocationRefused(reason=reason, next_step=step)
+        return why, next_step(found, typed, login.settings.name)
+    only = "" if node else no_other_node(options, left, cluster)
+    return (only, elsewhere(options, left, typed, cluster)) if only else None
 
 
 def _said(reason: str) -> str:

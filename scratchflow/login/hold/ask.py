@@ -16,7 +16,7 @@ from scratchflow.cluster.tmux.window import WindowHolder
 from scratchflow.login.hold.waiting import submission
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
-from scratchflow.login.refusal import cannot_be_met, explained
+from scratchflow.login.refusal import cannot_be_met, explained, foreseen
 from scratchflow.login.request_limits import NODE
 from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import RunningAllocation
@@ -43,9 +43,16 @@ class Ask(msgspec.Struct, frozen=True):
         try:
             return self._warm_or_any(wanted)
         except AllocationRefused as error:
-            named = {NODE: f"--node {self.asked.node}"} if wanted else {}
-            typed = {**self.asked.typed, **named}
-            raise explained(self.login, wanted, typed, error, self.left) from error
+            raise explained(self.login, wanted, self._typed(wanted), error, self.left) from error
+
+    def foreseen(self) -> str:
+        """Why Slurm would refuse this, with the next step; empty when nothing is known against it."""
+        wanted = self.node()
+        return foreseen(self.login, wanted, self._typed(wanted), self.left)
+
+    def _typed(self, wanted: str) -> dict[str, str]:
+        named = {NODE: f"--node {self.asked.node}"} if wanted else {}
+        return {**self.asked.typed, **named}
 
     def _warm_or_any(self, wanted: str) -> RunningAllocation:
         asked, login = self.asked, self.login

@@ -249,6 +249,8 @@ def _foretold(ask: Ask, held: list[RunningAllocation], open_jobs: Sequence[Alloc
     if open_jobs:
         found, waiting = _shown(None, ""), open_jobs[-1].job_id
         return msgspec.structs.replace(found, job_id=waiting, reused=True, instead=command)
+    if doubt := ask.foreseen():
+        ask.login.caution("allocation.doubtful", doubt)
     return _shown(None, command)
 
 

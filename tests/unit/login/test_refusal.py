@@ -9,7 +9,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.refusal import cannot_be_met, explained
+from scratchflow.login.refusal import cannot_be_met, explained, foreseen
 from scratchflow.model.errors.allocation import AllocationRefused
 from scratchflow.testing.slurm import FakeSlurm
 
@@ -79,6 +79,19 @@ def test_hop_from_the_last_node_of_a_partition_names_another_partition(
     assert str(told) == f"Slurm refused the request: {why} ({said})"
     there = "`scratchflow hop --partition debug` asks for a node of partition `debug`; "
     assert told.shown_hint.startswith(there)
+
+
+def test_what_would_be_refused_is_foreseen_where_partitions_and_nodes_tell(
+    slurm: FakeSlurm,
+) -> None:
+    assert foreseen(asking(partition="gpu"), "", {}, ("node-2", "node-3")) == (
+        "Slurm will probably refuse this: partition `gpu` has no other node than `node-2`, `node-3`;"
+        " `scratchflow hop --partition debug` asks for a node of partition `debug`"
+    )
+    assert "`--gpus 8` is more than" in foreseen(asking(gpus=8), "", {"slurm.gpus": "--gpus 8"})
+    assert foreseen(asking(gpus=1), "", {}) == ""
+    slurm.up = False
+    assert foreseen(asking(gpus=8), "", {}) == ""
 
 
 @pytest.mark.usefixtures("slurm")
