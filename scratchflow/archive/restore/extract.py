@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.read.archives import Archives, OpenArchive
 from scratchflow.archive.read.selection import Selection
@@ -78,6 +79,17 @@ def extract(  # noqa: PLR0913 - each says something else about where and how
             return extraction.into(target)
 
 
+def would_extract(index: Index, select: Selection | None, scratch: Path | None = None) -> Extracted:
+    """What `extract` would say it restored: into an empty place, or in place of what is in `scratch`."""
+    chosen = select.entries if select else bytearray(b"\1") * len(index)
+    if scratch is None:
+        files, links = _files_and_links(index, chosen, {})
+    else:
+        with DirectoryHandles(index, os.fsencode(scratch)) as handles:
+            files, links = _left_to_place(index, chosen, handles)
+    return Extracted(len(files) + len(links), sum(index.size[entry] for entry in files))
+
+
 class _Extraction(msgspec.Struct, frozen=True):
     """What is to be restored, and how."""
 
@@ -125,9 +137,10 @@ class _Extraction(msgspec.Struct, frozen=True):
         entries = index.of_kind(DIRECTORY, chosen)
         directories = Directories(placing, placer, entries, processes=processes)
         directories.make()
-        standing = standing_names(index, chosen, placer.handles) if placing.displacing else {}
-        files, links = _files_and_links(index, chosen, standing)
-        links = [link for link in links if not self._are_linked(link, standing, placer)]
+        if placing.displacing:
+            files, links = _left_to_place(index, chosen, placer.handles)
+        else:
+            files, links = _files_and_links(index, chosen, {})
         late: list[Link] = []
         refused: list[Link] = []
 
@@ -142,11 +155,6 @@ class _Extraction(msgspec.Struct, frozen=True):
             placer.symlink(entry)
         directories.finish()
         return len(links), copied_bytes
-
-    def _are_linked(self, link: Link, standing: dict[int, int], placer: Placer) -> bool:
-        """Whether a name leads to the file already that stands there: then it is left alone."""
-        index, (entry, other) = self.archives.index, link
-        return bool(standing) and are_one_file(index, entry, other, placer.handles)
 
 
 class _Target:
@@ -164,6 +172,17 @@ class _Target:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
+
+
+def _left_to_place(
+    index: Index, chosen: bytearray, handles: DirectoryHandles
+) -> tuple[array[int], list[Link]]:
+    """Files and links to place where names may stand; one that leads to the standing file already is left alone."""
+    standing = standing_names(index, chosen, handles)
+    files, links = _files_and_links(index, chosen, standing)
+    if standing:
+        links = [link for link in links if not are_one_file(index, *link, handles)]
+    return files, links
 
 
 def _files_and_links(

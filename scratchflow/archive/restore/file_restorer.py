@@ -206,7 +206,8 @@ class FileRestorer:
         if not self._patch(entry) and not self._is_taken_from_warm(entry):
             self._write_large(entry)
         self._placed += 1
-        self.count(1, 0)
+        # Holes were not written, and are bytes of the file all the same.
+        self.count(1, self._index.size[entry] - self._index.stored_size(entry))
 
     def _is_taken_from_warm(self, entry: int) -> bool:
         """Whether the other copy had it. Whatever is wrong with that one: the archive has the file, too."""

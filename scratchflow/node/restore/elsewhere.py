@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
-from scratchflow.archive.restore.extract import Extracted
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore.extract import Extracted, would_extract
+from scratchflow.archive.tree.tree import REGULAR
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.disk.umask import current_umask
@@ -33,17 +33,17 @@ def restore_elsewhere(
     context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source, target: Path
 ) -> Restored:
     """All of it into a place that is free or empty, or a part of it into any directory."""
-    select = chosen_part(context, source, options)
+    index, select = source.index, chosen_part(context, source, options)
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
     if options.snapshot == LATEST and source.manifest:
-        for newer in words_of(newer_than(context, source.index, options.paths)):
+        for newer in words_of(newer_than(context, index, options.paths)):
             notify.warn(NEWER, b"", newer)
     shown = printable(target)
     place = printable(target / place_inside(source, select, context.workspace.name))
     if options.dry_run:
-        planned = foretell_part(context, notify, source, select, target)
-        return msgspec.structs.replace(planned, place=place)
+        planned = _every_name(source, select) if options.paths else would_extract(index, None)
+        return foretell_part(context, notify, source, select, planned, target=shown, place=place)
     if not options.paths:
         extracted = build(source, target, notify, context.token(4), options.warm)
         files, size = extracted.files, extracted.bytes
@@ -61,6 +61,13 @@ def restore_elsewhere(
     return summary(
         context, source, mode, put.files, put.bytes, target=shown, place=place, moved_aside=aside
     )
+
+
+def _every_name(source: Source, select: Selection | None) -> Extracted:
+    """The files of a part as they are counted beside others: each name of a file for itself."""
+    index = source.index
+    files = index.of_kind(REGULAR, select.entries if select else None)
+    return Extracted(len(files), sum(index.size[entry] for entry in files))
 
 
 def build(

@@ -9,6 +9,7 @@ import msgspec
 
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing, FirstChange
+from scratchflow.archive.restore.extract import would_extract
 from scratchflow.archive.restore.standing_names import all_stand
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.disk.durable import may_be_there
@@ -31,7 +32,6 @@ from scratchflow.node.restore.checks import (
     refuse_work_of_others,
 )
 from scratchflow.node.restore.delta import restore_difference
-from scratchflow.node.restore.items import tell_part
 from scratchflow.node.restore.saving import (
     held_by,
     locked_store,
@@ -144,8 +144,9 @@ def _restore_everything(
     refuse_closed_roots(context.workspace.scratch, source)
     counts = source.index.counts()
     if options.dry_run:
-        tell_part(notify, source.index, _roots_only(source), dry_run=True)
-        return summary(context, source, "full", counts.files, counts.bytes, dry_run=True), None
+        chosen = _roots_only(source)
+        planned = would_extract(source.index, chosen)
+        return foretell_part(context, notify, source, chosen, planned), None
     aside = aside_id(context, source)
     incoming = begin_incoming(context.workspace, context.token(4))
     try:
@@ -229,7 +230,8 @@ def restore_paths(
     if select and all_stand(source.index, select.entries, context.workspace.scratch):
         return summary(context, source, "nothing", 0, 0, dry_run=options.dry_run, is_part=True)
     if options.dry_run:
-        return foretell_part(context, notify, source, select, context.workspace.path)
+        planned = would_extract(source.index, select, context.workspace.scratch)
+        return foretell_part(context, notify, source, select, planned, mode="delta")
     saved = _save_before_paths(context, notify, source, options)
     held = held_by(saved, notify) if saved else None
     displacing = Displacing(held, aside_id(context, source), notify.warn)

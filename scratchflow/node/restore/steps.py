@@ -11,7 +11,6 @@ import msgspec
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.extract import Existing, Extracted, extract
-from scratchflow.archive.tree.tree import REGULAR
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, PathUnsaved
 from scratchflow.model.results.restore import Restored
@@ -104,14 +103,13 @@ def foretell_part(
     notify: Notifier,
     source: Source,
     select: Selection | None,
-    target: Path,
+    planned: Extracted,
+    mode: Mode = "full",
+    **details: Any,
 ) -> Restored:
-    """What a restore of a part would write."""
+    """What a restore would write that puts everything chosen in place."""
     tell_part(notify, source.index, select, dry_run=True)
-    files = source.index.of_kind(REGULAR, select.entries if select else None)
-    size = sum(source.index.size[entry] for entry in files)
-    shown = printable(target)
-    return summary(context, source, "full", len(files), size, target=shown, dry_run=True)
+    return summary(context, source, mode, planned.files, planned.bytes, dry_run=True, **details)
 
 
 def summary(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from scratchflow.model.results.restore import Restored
 from tests.unit.conftest import Desk
 
 
@@ -81,9 +83,40 @@ def test_as_much_is_foretold_as_is_done(
     change(desk)
     if is_saved:
         desk.backup(allow_shrink=True)
-    foretold = desk.restore(first, dry_run=True)
-    done = desk.restore(first)
-    counts = [
-        (one.mode, one.written_files, one.written_bytes, one.removed) for one in (foretold, done)
-    ]
-    assert counts[0] == counts[1]
+    assert _counts(desk.restore(first, dry_run=True)) == _counts(desk.restore(first))
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_sparse_file_is_foretold_as_it_is_counted(desk: Desk, is_gone: bool) -> None:
+    desk.write("work/holes", os.urandom(9_000_000))
+    os.truncate(desk.work / "holes", 15_000_000)
+    first = str(desk.backup().snapshot)
+    if is_gone:
+        shutil.rmtree(desk.work)
+    else:
+        (desk.work / "holes").unlink()
+    foretold, done = desk.restore(first, dry_run=True), desk.restore(first)
+    assert _counts(foretold) == _counts(done)
+    assert done.written_bytes >= 15_000_000
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("paths", [("notes",), ("again",), ("notes", "again"), ("source",), ()])
+def test_a_part_is_foretold_as_it_is_counted(
+    desk: Desk, tmp_path: Path, paths: tuple[str, ...], elsewhere: bool
+) -> None:
+    desk.write("work/notes", "first")
+    desk.write("work/source/main", "main")
+    os.link(desk.work / "source/main", desk.work / "again")
+    first = str(desk.backup().snapshot)
+    (desk.work / "notes").unlink()
+    (desk.work / "again").unlink()
+    to = tmp_path / "there" if elsewhere else None
+    foretold = desk.restore(first, paths=paths, to=to, dry_run=True)
+    done = desk.restore(first, paths=paths, to=to)
+    assert _counts(foretold) == _counts(done)
+    assert (foretold.target, foretold.place) == (done.target, done.place)
+
+
+def _counts(restored: Restored) -> tuple[str, int, int, int]:
+    return restored.mode, restored.written_files, restored.written_bytes, restored.removed

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
 from scratchflow.archive.read.archive_file import open_index
+from scratchflow.archive.restore.extract import would_extract
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.node.restore.saving import (
     shown_aside,
@@ -31,17 +30,16 @@ def test_a_path_that_the_snapshot_lacks_is_named(desk: Desk, source: Source) -> 
         chosen_part(desk.context, source, RestoreOptions("latest", paths=("work/src", "work/none")))
 
 
-def test_what_a_part_would_write_is_told_and_nothing_is_written(
-    desk: Desk, source: Source, tmp_path: Path
-) -> None:
+def test_what_a_part_would_write_is_told(desk: Desk, source: Source) -> None:
     part = chosen_part(
         desk.context, source, RestoreOptions("latest", paths=("work/src", "work/README"))
     )
-    told = foretell_part(desk.context, desk.notify, source, part, tmp_path / "target")
+    planned = would_extract(source.index, part)
+    told = foretell_part(desk.context, desk.notify, source, part, planned, target="there")
     assert (told.written_files, told.written_bytes, told.dry_run) == (2, 12, True)
-    assert (told.files, told.target) == (3, str(tmp_path / "target"))
-    assert foretell_part(desk.context, desk.notify, source, None, tmp_path).written_files == 3
-    assert not (tmp_path / "target").exists()
+    assert (told.files, told.target, told.mode) == (3, "there", "full")
+    whole = would_extract(source.index, None)
+    assert foretell_part(desk.context, desk.notify, source, None, whole).written_files == 3
 
 
 def test_only_an_id_goes_into_the_name_of_what_is_moved_aside(desk: Desk, source: Source) -> None:
