@@ -34,8 +34,10 @@ from scratchflow.node.restore.checks import (
 from scratchflow.node.restore.items import tell_delta
 from scratchflow.node.restore.saving import (
     held_by,
+    require_lockable_store,
     safety_snapshot,
     save_now,
+    saves_first,
     shown_aside,
     trusted_flags,
 )
@@ -47,7 +49,6 @@ from scratchflow.node.snapshot.take import Known, Saved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base
-from scratchflow.workspace.staging import occupied_roots
 
 # What to do about a file that would be replaced and is in no snapshot.
 _INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
@@ -64,9 +65,11 @@ def restore_difference(
     The note comes before the safety snapshot: killed in between, the next run still knows which
     snapshot was wanted, though the newest is another one by then.
     """
-    if options.dry_run:
-        return _foretell(context, notify, source), None
     refuse_unreadable_roots(context.workspace.scratch, source)
+    if options.dry_run:
+        if saves_first(context, source):
+            require_lockable_store(context)
+        return _foretell(context, notify, source), None
     first_change = FirstChange(lambda: _begin_changes(context, source.id))
     moved: list[bytes] = []
 
@@ -164,9 +167,9 @@ def _save_changes(
 ) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
     message = f"{BEFORE_RESTORING}{source.id}"
-    roots = saved_roots(context, source.roots)
-    if not occupied_roots(context.workspace.scratch, roots):
+    if not saves_first(context, source):
         return None
+    roots = saved_roots(context, source.roots)
     options = SnapshotOptions(
         allow_shrink=True,
         message=message,

@@ -35,8 +35,10 @@ from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.saving import (
     held_by,
     locked_store,
+    require_lockable_store,
     safety_snapshot,
     save_now,
+    saves_first,
     shown_aside,
 )
 from scratchflow.node.restore.source import (
@@ -94,6 +96,13 @@ def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
     """Whether an empty workspace is a mount point: then everything is a difference from nothing."""
     scratch = context.workspace.scratch
     return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
+
+
+def foretell_newest(context: NodeContext, restored: Restored, catalogue: Catalogue) -> Restored:
+    """Refuses in a dry run what `make_newest` would be refused for."""
+    if catalogue.newest_id != restored.snapshot:
+        require_lockable_store(context)
+    return restored
 
 
 def make_newest(
@@ -230,6 +239,8 @@ def restore_paths(
     if select and all_stand(source.index, select.entries, context.workspace.scratch):
         return summary(context, source, "nothing", 0, 0, dry_run=options.dry_run, is_part=True)
     if options.dry_run:
+        if saves_first(context, source):
+            require_lockable_store(context)
         planned = would_extract(source.index, select, context.workspace.scratch)
         return foretell_part(context, notify, source, select, planned, mode="delta")
     saved = _save_before_paths(context, notify, source, options)
@@ -251,8 +262,7 @@ def _save_before_paths(
     context: NodeContext, notify: Notifier, source: Source, wanted: RestoreOptions
 ) -> Saved | None:
     """A snapshot of all that may be replaced; None when nothing at all is there."""
-    roots = saved_roots(context, source.roots)
-    if not occupied_roots(context.workspace.scratch, roots):
+    if not saves_first(context, source):
         return None
     message = f"before restoring paths of {source.id}"
     options = SnapshotOptions(
@@ -260,7 +270,7 @@ def _save_before_paths(
         message=message,
         purpose="safety",
         prune=False,
-        roots=roots,
+        roots=saved_roots(context, source.roots),
         beside=wanted.beside,
     )
     return save_now(context, notify, options)

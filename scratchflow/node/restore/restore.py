@@ -21,9 +21,10 @@ from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import RestoreOptions, find_source, replaced_by
 from scratchflow.node.snapshot.allowed import incomplete
-from scratchflow.store.catalogue import LATEST, read_catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.directory import find_place
+from scratchflow.store.checks.verified import doubted, known_problems
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
     Restoring,
     end_restoring,
@@ -126,6 +127,32 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
     if not options.dry_run:
         forget_old_listing(place)  # `latest` may have been saved by another host a second ago
     catalogue = read_catalogue(place)
+    restored = _restore_from(context, notify, options, place, catalogue)
+    if options.dry_run and options.source is None and restored.written_bytes:
+        _warn_of_damage(notify, place, catalogue, restored.snapshot)
+    return restored
+
+
+def _warn_of_damage(
+    notify: Notifier, place: StoreDirectory, catalogue: Catalogue, snapshot: str
+) -> None:
+    """What is noted of a snapshot that a dry run does not read, and the restore will."""
+    problem = known_problems(place, catalogue.snapshots).get(snapshot)
+    if problem:
+        message = f"snapshot {snapshot} was found damaged: {problem}; `restore` reads it again, and fails if that is in the way"
+        notify.warn("snapshots.damaged", b"", message)
+    elif snapshot in doubted(place, catalogue.snapshots):
+        message = f"an earlier scratchflow found snapshot {snapshot} damaged; `scratchflow snapshots verify {snapshot}` says whether it is"
+        notify.warn("snapshots.damaged", b"", message)
+
+
+def _restore_from(
+    context: NodeContext,
+    notify: Notifier,
+    options: RestoreOptions,
+    place: StoreDirectory,
+    catalogue: Catalogue,
+) -> Restored:
     interrupted = _interrupted(context, options)
     with find_source(context, notify, options, place, catalogue, interrupted) as source:
         # Each here, with what it loads: one file to another place needs nothing that takes snapshots.
@@ -142,8 +169,10 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
         restored, known = in_place.restore_all(
             context, notify, options, source, catalogue, interrupted
         )
-    if source.manifest is None or options.dry_run or options.beside:
+    if source.manifest is None or options.beside:
         return restored
+    if options.dry_run:
+        return in_place.foretell_newest(context, restored, catalogue)
     return in_place.make_newest(context, notify, restored, source, source.manifest, known)
 
 

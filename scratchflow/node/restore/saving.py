@@ -13,12 +13,16 @@ from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.same_store import open_store
+from scratchflow.node.restore.source import Source, saved_roots
+from scratchflow.node.same_store import open_store, require_same_store
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan
 from scratchflow.node.snapshot.take import Saved, save_workspace
+from scratchflow.store.checks.writable import lock_failure
+from scratchflow.store.directory import find_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.sweep import sweep
+from scratchflow.workspace.staging import occupied_roots
 
 # A scan that was begun so long before there was a lock is begun again.
 _STALE_AFTER_S = 1.0
@@ -31,6 +35,21 @@ def locked_store(context: NodeContext, notify: Notifier) -> Iterator[StoreLock]:
     with context.lock(place, "scratchflow restore", remark=notify.remark) as lock:
         sweep(lock, time.time())
         yield lock
+
+
+def require_lockable_store(context: NodeContext) -> None:
+    """What a dry run asks in place of `locked_store`: refuses as that would, and writes nothing."""
+    place = find_place(context.store, context.workspace.name)
+    require_same_store(context)
+    failure = lock_failure(place)
+    if failure is not None:
+        raise failure
+
+
+def saves_first(context: NodeContext, source: Source) -> bool:
+    """Whether anything is there of which a restore in place takes a snapshot first."""
+    roots = saved_roots(context, source.roots)
+    return bool(occupied_roots(context.workspace.scratch, roots))
 
 
 def save_now(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from scratchflow.disk.durable import TEMP_PREFIX
+from scratchflow.disk.durable import TEMP_PREFIX, is_there
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.store.directory import FILE_MODE, HEARTBEATS_NAME, MANIFEST_SUFFIX
+from scratchflow.store.directory import (
+    FILE_MODE,
+    HEARTBEATS_NAME,
+    MANIFEST_SUFFIX,
+    StoreDirectory,
+)
 from scratchflow.store.failures import translated
 
 AGAIN_S = 60.0
@@ -24,6 +30,15 @@ _TRIAL_PREFIX = f"{TEMP_PREFIX}trial-"
 _OLD_S = 600.0
 # Its mtime says when a trial went well.
 _WRITTEN_NAME = "written"
+
+
+def lock_failure(place: StoreDirectory) -> ScratchflowError | None:
+    """Why the store's lock cannot be taken, by permissions alone: nothing is written. None also where no store is yet."""
+    directory = place.directory
+    if os.access(directory, os.W_OK | os.X_OK, effective_ids=True) or not is_there(directory):
+        return None
+    is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+    return translated(OSError(errno.EROFS if is_read_only else errno.EACCES, ""), place.lock)
 
 
 def write_failure(directory: Path) -> ScratchflowError | None:

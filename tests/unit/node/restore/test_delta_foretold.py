@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.results.restore import Restored
 from tests.unit.conftest import Desk
 
@@ -116,6 +118,58 @@ def test_a_part_is_foretold_as_it_is_counted(
     done = desk.restore(first, paths=paths, to=to)
     assert _counts(foretold) == _counts(done)
     assert (foretold.target, foretold.place) == (done.target, done.place)
+
+
+@pytest.mark.parametrize("how", ["difference", "part", "older"])
+def test_a_store_that_cannot_be_locked_is_refused_before_anything_is_foretold(
+    desk: Desk, how: str
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    if how == "older":
+        desk.backup()
+        shutil.rmtree(desk.work)
+    paths = ("work/README",) if how == "part" else ()
+    before = sorted(desk.context.store.rglob("*"))
+    desk.place.directory.chmod(0o500)
+    try:
+        with pytest.raises(StoreUnusable) as foretold:
+            desk.restore(first, paths=paths, dry_run=True)
+        assert sorted(desk.context.store.rglob("*")) == before
+        with pytest.raises(StoreUnusable) as done:
+            desk.restore(first, paths=paths)
+    finally:
+        desk.place.directory.chmod(0o700)
+    assert str(foretold.value) == str(done.value)
+
+
+def test_what_needs_no_lock_is_foretold_from_a_store_that_cannot_be_written_to(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.backup()
+    shutil.rmtree(desk.work)
+    desk.place.directory.chmod(0o500)
+    try:
+        for to in (None, tmp_path / "there"):
+            assert _counts(desk.restore(to=to, dry_run=True)) == _counts(desk.restore(to=to))
+    finally:
+        desk.place.directory.chmod(0o700)
+
+
+def test_known_damage_is_a_warning_of_the_dry_run(desk: Desk) -> None:
+    first = str(desk.backup().snapshot)
+    archive = desk.place.archive(first)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 4
+    archive.write_bytes(content)
+    shutil.rmtree(desk.work)
+    desk.restore(dry_run=True)
+    assert "snapshots.damaged" not in desk.warnings
+    with pytest.raises(SnapshotDamaged):
+        desk.restore()
+    desk.events.clear()
+    assert desk.restore(dry_run=True).written_files == 3
+    assert desk.warnings == ["snapshots.damaged"]
 
 
 def _counts(restored: Restored) -> tuple[str, int, int, int]:
