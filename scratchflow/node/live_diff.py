@@ -12,7 +12,7 @@ from scratchflow.archive.compare.on_disk import OnDisk
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK, Tree, is_same_mode
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import DiffWorkspace
@@ -117,7 +117,7 @@ class _Same:
             kind = index.mode[entry] & KIND_MASK
             if kind == SYMLINK and stat.S_ISLNK(found.st_mode):
                 return os.readlink(self._on_disk.path(path)) == index.target(entry)
-            if found.st_mode != index.mode[entry]:
+            if not is_same_mode(found.st_mode, index.mode[entry]):
                 return False
             if kind == DIRECTORY:
                 return True

@@ -15,7 +15,7 @@ from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree, Warn
 from scratchflow.archive.tree.chunks import Chunks, OlderFile
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree, is_same_mode
 
 
 def _entries() -> array[int]:
@@ -225,7 +225,7 @@ class _Finder:
                 self._replace(entry, wanted_entry)
             return False
         same_time = scanned.mtime_ns[entry] == wanted.mtime_ns[wanted_entry]
-        same_mode = scanned.mode[entry] == wanted.mode[wanted_entry]
+        same_mode = is_same_mode(scanned.mode[entry], wanted.mode[wanted_entry])
         xattrs = self.known.xattrs.get(entry, {})
         same_metadata = same_time and same_mode and xattrs == wanted.xattrs.get(wanted_entry, {})
         if kind == DIRECTORY:

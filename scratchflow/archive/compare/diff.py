@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree, is_same_mode
 
 Action = Literal["added", "removed", "changed"]
 
@@ -71,7 +71,7 @@ def _paths(index: Index) -> Iterator[tuple[int, bytes]]:
 
 
 def _is_same(older: Index, before: int, newer: Index, after: int) -> bool:
-    if older.mode[before] != newer.mode[after]:
+    if not is_same_mode(older.mode[before], newer.mode[after]):
         return False
     kind = newer.mode[after] & KIND_MASK
     if kind == DIRECTORY:

@@ -15,7 +15,7 @@ from scratchflow.archive.compare.columns import differences
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import RECHECK, Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, is_same_mode
 
 _FLAG_OF_KIND = bytes(RECHECK * (kind in (REGULAR >> 12, DIRECTORY >> 12)) for kind in range(256))
 _COMPARED = ("mode", "size", "mtime_ns")
@@ -175,7 +175,7 @@ class _Comparer:
                 self.found.directories.append((entry, known))
         self.found.add_run(entry, known, 1)
         moved = kind == SYMLINK and self.scanned.mtime_ns[entry] != self.index.mtime_ns[known]
-        if mode != known_mode or moved:
+        if moved or not is_same_mode(mode, known_mode):
             self.found.touched.append(entry)
 
     def _compare_files(self, entry: int, known: int) -> None:
@@ -187,7 +187,7 @@ class _Comparer:
             self.found.suspects.append((entry, known))
             return
         self.found.add_run(entry, known, 1)
-        if scanned.mode[entry] != index.mode[known]:
+        if not is_same_mode(scanned.mode[entry], index.mode[known]):
             self.found.touched.append(entry)
 
     def _is_vouched_for(self, entry: int, known: int) -> bool:

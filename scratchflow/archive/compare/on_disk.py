@@ -7,6 +7,7 @@ import stat
 
 from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import is_same_mode
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -39,5 +40,5 @@ class OnDisk:
     def has_stamps(self, entry: int) -> bool:
         """Whether mode and mtime are those of the index; OSError when it is gone."""
         found = os.lstat(self.path(self._index.path(entry)))
-        stamps = self._index.mode[entry], self._index.mtime_ns[entry]
-        return (found.st_mode, found.st_mtime_ns) == stamps
+        same_mode = is_same_mode(found.st_mode, self._index.mode[entry])
+        return same_mode and found.st_mtime_ns == self._index.mtime_ns[entry]

@@ -17,7 +17,7 @@ from scratchflow.archive.scan.reread import Looker
 from scratchflow.archive.scan.scan import ScannedTree, Warn
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.index import RECHECK, Index
-from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, is_same_mode
 
 # A larger file that might be known is stored again without a look, unless it has the mtime of a
 # known one: reading it twice would cost more than it could save.
@@ -173,7 +173,8 @@ def _settle_suspects(
         if seen.get(entry, {}) != parent.xattrs.get(known, {}):
             xattrs[entry] = seen.get(entry, {})
         same_mtime = scanned.mtime_ns[entry] == parent.mtime_ns[known]
-        if not same_mtime or scanned.mode[entry] != parent.mode[known] or entry in xattrs:
+        same_mode = is_same_mode(scanned.mode[entry], parent.mode[known])
+        if not same_mtime or not same_mode or entry in xattrs:
             found.touched.append(entry)
     found.suspects.clear()
     if new:

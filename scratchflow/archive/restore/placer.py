@@ -22,6 +22,7 @@ from scratchflow.archive.read.file_content import damaged_content, placed, zero_
 from scratchflow.archive.restore.displace import Displacer, Displacing, temporary_name
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY_PERMISSIONS, FILE_PERMISSIONS
 from scratchflow.disk.umask import current_umask
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.restore import TargetNotEmpty
@@ -32,8 +33,6 @@ _CREATE = os.O_WRONLY | _EXCLUSIVE
 # To a file of somebody else that we may not write to (`fs.protected_hardlinks`), to one that has too many
 # names, and on file systems that know no hard links, or none across directories.
 _LINK_REFUSALS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.ENOSYS}
-_PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
-_DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
 
 
 Write = Callable[[int], Generator[memoryview, None, None]]  # into a file, by its descriptor
@@ -220,7 +219,7 @@ class Placer:
             digest.update(zeros)
 
     def _permissions(self, entry: int) -> int:
-        return self.index.mode[entry] & _PERMISSIONS & ~self._mask
+        return self.index.mode[entry] & FILE_PERMISSIONS & ~self._mask
 
     def _finish(self, entry: int, descriptor: int) -> None:
         index = self.index
@@ -352,7 +351,7 @@ class Placer:
         xattrs = self.index.xattrs.get(entry, {})
         if xattrs or self._displacer:
             replace_xattrs(descriptor, xattrs)
-        mode = self.index.mode[entry] & _DIRECTORY_PERMISSIONS & ~self._mask
+        mode = self.index.mode[entry] & DIRECTORY_PERMISSIONS & ~self._mask
         os.fchmod(descriptor, mode)
         mtime_ns = self.index.mtime_ns[entry]
         os.utime(descriptor, ns=(mtime_ns, mtime_ns))

@@ -11,7 +11,7 @@ from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, REGULAR, SYMLINK
+from scratchflow.archive.tree.tree import DIRECTORY, FILE_PERMISSIONS, REGULAR, SYMLINK
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -117,9 +117,14 @@ def _is_as_listed(index: Index, entry: int, handles: DirectoryHandles) -> bool:
 
 def _looks_as_listed(index: Index, entry: int, descriptor: int) -> bool:
     found = os.fstat(descriptor)
-    seen = stat.S_IFMT(found.st_mode), found.st_mode & 0o777, found.st_size, found.st_mtime_ns
+    seen = (
+        stat.S_IFMT(found.st_mode),
+        found.st_mode & FILE_PERMISSIONS,
+        found.st_size,
+        found.st_mtime_ns,
+    )
     mode = index.mode[entry]
-    listed = stat.S_IFREG, mode & 0o777, index.size[entry], index.mtime_ns[entry]
+    listed = stat.S_IFREG, mode & FILE_PERMISSIONS, index.size[entry], index.mtime_ns[entry]
     first = index.hardlinks.get(entry, entry)
     return seen == listed and read_xattrs(descriptor) == index.xattrs.get(first, {})
 

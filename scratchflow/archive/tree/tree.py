@@ -23,8 +23,13 @@ KIND_MASK = 0o170000
 DIRECTORY = stat.S_IFDIR
 REGULAR = stat.S_IFREG
 SYMLINK = stat.S_IFLNK
+# What a restore gives back of modes. No set-uid, and none of the two of files: an archive does not know whose rights they gave.
+# Of a directory, set-gid and sticky only say who shares it.
+FILE_PERMISSIONS = 0o777
+DIRECTORY_PERMISSIONS = 0o3777
 _KIND_OF_HIGH_BYTE = bytes(high >> 4 for high in range(256))
 _MASK_OF_CHOSEN = bytes([0]) + bytes([255]) * 255
+_SET_ID_IN_HIGH_BYTE = re.compile(b"[\x84-\x8f]")  # a regular file with 0o4000 or 0o2000
 _HIGH_BYTE = 1 if sys.byteorder == "little" else 0
 
 
@@ -35,6 +40,16 @@ class Counts(msgspec.Struct, frozen=True):
     dirs: int
     links: int
     bytes: int
+
+
+def is_same_mode(one: int, other: int) -> bool:
+    """Whether two entries have the same kind and the same bits, of those that a restore gives back."""
+    return one == other or _restored(one) == _restored(other)
+
+
+def _restored(mode: int) -> int:
+    is_directory = mode & KIND_MASK == DIRECTORY
+    return mode & (KIND_MASK | (DIRECTORY_PERMISSIONS if is_directory else FILE_PERMISSIONS))
 
 
 class Tree:
@@ -77,6 +92,11 @@ class Tree:
             kinds = (int.from_bytes(kinds, "big") & mask).to_bytes(len(kinds), "big")
         pattern = re.escape(bytes([kind >> 12]))
         return array("I", [found.start() for found in re.finditer(pattern, kinds)])
+
+    def files_with_set_id(self) -> Iterator[int]:
+        """The regular files that have a set-uid or set-gid bit, ascending."""
+        high_bytes = self.mode.tobytes()[_HIGH_BYTE::2]
+        return (found.start() for found in _SET_ID_IN_HIGH_BYTE.finditer(high_bytes))
 
     def counts(self) -> Counts:
         """Files, directories, symlinks and bytes."""

@@ -11,6 +11,7 @@ import msgspec
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.path_state import PathState, has_same_content, read_state
 from scratchflow.archive.read.selection import is_pattern
+from scratchflow.archive.tree.tree import is_same_mode
 from scratchflow.model.errors.snapshots import PathInNone, SnapshotDamaged
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import History
@@ -117,7 +118,7 @@ def _versions(line: list[_Seen]) -> Iterator[FileVersion]:
 def _is_same(one: PathState | None, other: PathState | None) -> bool:
     if one is None or other is None:
         return one is other
-    return one.mode == other.mode and has_same_content(one, other)
+    return is_same_mode(one.mode, other.mode) and has_same_content(one, other)
 
 
 def _only_in_forks(seen: list[_Seen], known: list[PathState]) -> Iterator[FileVersion]:
@@ -137,7 +138,7 @@ def _version(seen: _Seen, before: PathState | None) -> FileVersion:
             snapshot=manifest.id, time=manifest.time, last=manifest.id, change="deleted"
         )
     kind = kind_word(state.mode)
-    is_mode = before is not None and before.mode != state.mode
+    is_mode = before is not None and not is_same_mode(before.mode, state.mode)
     is_content = before is not None and not has_same_content(before, state)
     return FileVersion(
         snapshot=manifest.id,

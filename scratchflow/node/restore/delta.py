@@ -31,7 +31,7 @@ from scratchflow.node.restore.checks import (
     refuse_foreign,
     refuse_unreadable_roots,
 )
-from scratchflow.node.restore.items import tell_delta
+from scratchflow.node.restore.items import tell_delta, warn_of_delta
 from scratchflow.node.restore.saving import (
     held_by,
     require_lockable_store,
@@ -99,6 +99,7 @@ def restore_difference(
             end_restoring(context.workspace)
         raise
     tell_delta(notify, delta, scanned, source.index)
+    warn_of_delta(notify, delta, source.index)
     cache_now = cache_after(delta, applied.touched, scanned, flags, source.index)
     note_restored(context, notify, source.index, cache_now)
     end_restoring(context.workspace)
@@ -132,6 +133,7 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
     refuse_foreign(scanned, delta, source)
     _refuse_losses(scanned, delta, source, notify)
     tell_delta(notify, delta, scanned, source.index, dry_run=True)
+    warn_of_delta(notify, delta, source.index)
     size = sum(source.index.size[entry] for entry in delta.files)
     return summary(
         context,

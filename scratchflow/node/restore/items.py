@@ -9,6 +9,7 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
+from scratchflow.model.text import counted
 from scratchflow.node.progress import Notifier
 
 if TYPE_CHECKING:
@@ -37,6 +38,26 @@ def tell_delta(
 
         gone = entries_removed(delta, scanned)
         _tell(notify, "to remove" if dry_run else "removed", scanned, gone)
+
+
+def warn_of_part(notify: Notifier, index: Index, select: Selection | None) -> None:
+    """Says what a restore of an index, or of a part of it, does not give back."""
+    found = index.files_with_set_id()
+    _warn_of_set_id(notify, index, [one for one in found if not select or select.entries[one]])
+
+
+def warn_of_delta(notify: Notifier, delta: Delta, index: Index) -> None:
+    """The same for what a delta writes, or gives a mode to."""
+    written = {*delta.files, *delta.hardlinks, *delta.metadata}
+    _warn_of_set_id(notify, index, [one for one in index.files_with_set_id() if one in written])
+
+
+def _warn_of_set_id(notify: Notifier, index: Index, entries: list[int]) -> None:
+    if entries:
+        others = len(entries) - 1
+        nor = f", nor those of {counted(others, 'more file')}" if others else ""
+        text = f"set-uid and set-gid bits are not given back{nor}: a snapshot keeps no owners; `chmod` sets them again"
+        notify.warn("files.set_id", index.path(entries[0]), text)
 
 
 def _tell(notify: Notifier, action: str, tree: Tree, entries: Iterable[int]) -> None:

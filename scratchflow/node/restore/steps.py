@@ -19,7 +19,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import snapshots_with
-from scratchflow.node.restore.items import tell_part
+from scratchflow.node.restore.items import tell_part, warn_of_part
 from scratchflow.node.restore.source import (
     RestoreOptions,
     Source,
@@ -95,6 +95,7 @@ def extract_from(
         warm=warm,
     )
     tell_part(notify, source.index, select)
+    warn_of_part(notify, source.index, select)
     return extracted
 
 
@@ -109,6 +110,7 @@ def foretell_part(
 ) -> Restored:
     """What a restore would write that puts everything chosen in place."""
     tell_part(notify, source.index, select, dry_run=True)
+    warn_of_part(notify, source.index, select)
     return summary(context, source, mode, planned.files, planned.bytes, dry_run=True, **details)
 
 

@@ -792,6 +792,7 @@ class Restore:
         self.created = set()
         self.done = set()  # files whose content and attributes are there
         self.lost_attributes = 0
+        self.set_id = 0  # files with bits that are not given back
 
     def run(self):
         index = self.index
@@ -800,6 +801,7 @@ class Restore:
         for entry in directories:
             os.mkdir(index.names[entry], 0o700, dir_fd=self.directory(index.group_of[entry]))
         files, links = self._files_and_links(chosen)
+        self.set_id = sum(bool(index.mode[entry] & 0o6000) for entry in files)
         self._contents(files)
         for entry in files:
             if entry not in self.done:
@@ -1071,6 +1073,11 @@ def restore(store, arguments):
     os.rename(building, target)
     if restoring.lost_attributes:
         say("%d extended attributes could not be set there" % restoring.lost_attributes)
+    if restoring.set_id:
+        say(
+            "set-uid and set-gid bits are not given back; files that had some: %d"
+            % restoring.set_id
+        )
     what = "1 file" if count == 1 else "%d files" % count
     verb = "is" if count == 1 else "are"
     say("%s of snapshot %s %s in %s" % (what, manifest["id"], verb, shown(deepest(target))))

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.tree.names import PackedNames
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Tree, is_same_mode
 from tests.unit.archive.conftest import Bench, fill
 
 
@@ -118,3 +118,26 @@ def test_entries_of_a_kind_among_the_chosen_ones() -> None:
     assert list(tree.of_kind(DIRECTORY, bytearray([0, 1, 1, 1, 1]))) == []
     assert list(tree.of_kind(SYMLINK, bytearray([0, 0, 1, 0, 0]))) == [2]
     assert list(_tree([], [], [0]).of_kind(REGULAR, bytearray())) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (REGULAR | 0o7755, REGULAR | 0o755, True),
+        (REGULAR | 0o755, REGULAR | 0o754, False),
+        (DIRECTORY | 0o4755, DIRECTORY | 0o755, True),
+        (DIRECTORY | 0o2755, DIRECTORY | 0o755, False),
+        (DIRECTORY | 0o1755, DIRECTORY | 0o755, False),
+        (DIRECTORY | 0o755, REGULAR | 0o755, False),
+    ],
+)
+def test_modes_differ_in_what_a_restore_gives_back(one: int, other: int, same: bool) -> None:
+    assert is_same_mode(one, other) == is_same_mode(other, one) == same
+
+
+def test_files_with_set_id_are_found() -> None:
+    tree = Tree()
+    bits = [0o4000, 0o2000, 0o6777, 0o1777, 0o777]
+    tree.mode = array("H", [REGULAR | one for one in bits])
+    tree.mode.extend([DIRECTORY | 0o6777, SYMLINK | 0o777])
+    assert list(tree.files_with_set_id()) == [0, 1, 2]

@@ -68,6 +68,14 @@ def test_permissions_alone_are_a_version_of_their_own(desk: Desk) -> None:
     assert (one.mode_before, one.mode) == ("0644", "0755")
 
 
+def test_a_set_uid_bit_alone_is_no_version(desk: Desk) -> None:
+    desk.write("work/file", "1").chmod(0o755)
+    first = desk.backup().snapshot
+    (desk.work / "file").chmod(0o4755)
+    saved(desk, "1")
+    assert rows(desk, "file") == [("added", first, 1)]
+
+
 def test_a_link_and_a_directory_have_versions_too(desk: Desk) -> None:
     (desk.work / "thing").mkdir()
     desk.backup()

@@ -179,6 +179,15 @@ def test_a_path_is_one_of_the_workspace_or_from_scratch_down(
     assert "holds no 'no/such'; paths are those of the workspace" in missing.stderr
 
 
+def test_files_that_lose_a_set_uid_bit_are_counted(desk: Desk, tmp_path: Path) -> None:
+    for name, mode in (("program", 0o4755), ("tool", 0o2755), ("plain", 0o755)):
+        desk.write(f"work/{name}", name).chmod(mode)
+    desk.backup()
+    done = run(copied(desk, tmp_path / "copy"), "restore", "latest", "--to", str(tmp_path / "to"))
+    assert "bits are not given back; files that had some: 2\n" in done.stdout + done.stderr
+    assert (tmp_path / "to/work/program").stat().st_mode & 0o7777 == 0o755
+
+
 def test_the_guide_fits_a_small_terminal() -> None:
     guide = Path(rescue_files.__file__).parent / "rescue" / rescue_files.GUIDE_NAME
     assert max(map(len, guide.read_text().splitlines())) <= 80
