@@ -135,7 +135,8 @@ def node(mount: Path, scratch: Path) -> NodeContext:
     text = f'[profiles.test]\nscheduler = "none"\nscratch = "{scratch}"\nstore = "{mount}/nodes"\n'
     config.write_text(text)
     environment = {"USER": "u", "HOME": str(scratch)}
-    return node_context(load_settings(Asked(config=str(config)), environment), environment)
+    context = node_context(load_settings(Asked(config=str(config)), environment), environment)
+    return msgspec.structs.replace(context, node=f"node-{scratch.name}")
 
 
 def test_a_restore_brings_what_was_saved_over_the_other_mount_a_moment_ago(tmp_path: Path) -> None:
