@@ -111,10 +111,14 @@ def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> ScratchflowError:
-    """What nobody handled: no more memory or descriptors, or a defect."""
+    """What nobody handled: no more memory or descriptors, no usable clock while parsing `yesterday`, or a defect."""
     from scratchflow.archive.files.limits import limit_reached
     from scratchflow.report.crash import write_crash_report
 
+    try:
+        _require_clock()
+    except ClockUnusable as unusable:
+        return unusable
     return limit_reached(error) or InternalBug(
         error=type(error).__name__, report=write_crash_report(error, arguments)
     )

@@ -168,12 +168,14 @@ def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) 
     text = for_profile(text)
     if Wording.in_full:
         return text
-    at_s = time.time() if now_s is None else now_s
     text = re.sub(_ID_IN_TEXT, r"\1", text, flags=re.ASCII)
 
     def wall_time_of(found: re.Match[str]) -> str:
         moment_s = epoch(found[0])
-        return found[0] if moment_s is None else wall_time(moment_s, at_s, zone)
+        if moment_s is None:
+            return found[0]
+        # Asked here alone: what says that the clock cannot be used has no time in it.
+        return wall_time(moment_s, time.time() if now_s is None else now_s, zone)
 
     return re.sub(_TIME_IN_TEXT, wall_time_of, text, flags=re.ASCII)
 

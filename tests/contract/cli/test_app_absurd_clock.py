@@ -24,10 +24,13 @@ main()
 """
 
 
-@pytest.mark.parametrize("verb", ["create", "backup", "restore", "status", "snapshots list"])
-def test_nothing_is_done_and_the_clock_is_named(
-    environment: dict[str, str], tmp_path: Path, verb: str
-) -> None:
+VERBS = ["create", "backup", "restore", "restore yesterday", "status", "snapshots list"]
+
+
+def run(
+    environment: dict[str, str], tmp_path: Path, *words: str
+) -> subprocess.CompletedProcess[str]:
+    """A command on a machine with that clock, whose workspace has nothing in it yet."""
     config = tmp_path / "config.toml"
     config.write_text(
         '[profiles.test]\nscheduler = "none"\n'
@@ -35,14 +38,31 @@ def test_nothing_is_done_and_the_clock_is_named(
     )
     (tmp_path / "scratch/work").mkdir(parents=True, mode=0o700)
     (tmp_path / "scratch").chmod(0o700)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *verb.split(), "--config", str(config), "--json"],
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words, "--config", str(config)],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_nothing_is_done_and_the_clock_is_named(
+    environment: dict[str, str], tmp_path: Path, verb: str
+) -> None:
+    done = run(environment, tmp_path, *verb.split(), "--json")
     last = checked(done.stdout, done.returncode)[-1]
     assert (last["code"], last["exit_code"]) == ("clock.unusable", 10)
     assert "`date`" in last["hint"]
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_people_read_the_same(environment: dict[str, str], tmp_path: Path, verb: str) -> None:
+    done = run(environment, tmp_path, *verb.split())
+    assert done.returncode == 10
+    assert "error: this machine's clock shows a year after 2262" in done.stderr
+    assert "hint: `date` shows" in done.stderr
+    assert "Traceback" not in done.stderr
     assert not (tmp_path / "store").exists()

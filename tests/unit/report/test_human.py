@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scratchflow.model.ages import at
-from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.base import ClockUnusable, ScratchflowError
 from scratchflow.model.errors.config import ConfigMissing
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import (
@@ -41,6 +41,18 @@ def test_a_rich_hostile_file_name_is_printed_as_it_is() -> None:
     reporter, text = human()
     reporter.fail(ConfigMissing(path="/w/data[/]train].bin"))
     assert "`/w/data[/]train].bin`" in text.getvalue()
+
+
+def test_a_clock_that_nobody_can_read_is_told_without_a_look_at_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absurd() -> float:
+        raise OverflowError("timestamp too large to convert to C _PyTime_t")
+
+    monkeypatch.setattr("time.time", absurd)
+    reporter, text = human()
+    assert reporter.fail(ClockUnusable()) == ClockUnusable.exit_code
+    assert "error: this machine's clock shows a year after 2262" in text.getvalue()
 
 
 @pytest.mark.parametrize("name", ["[red]x[/red]", ":smile:", "[link=file:///x]y", "a\\[b]"])
