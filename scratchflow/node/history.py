@@ -54,6 +54,7 @@ from scratchflow.store.checks.verified import (
     Verification,
     doubted,
     known_problems,
+    read_verified,
     record_verified,
 )
 from scratchflow.store.directory import ARCHIVE_SUFFIX, StoreDirectory, find_place
@@ -85,9 +86,8 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
 
 
 def _problems(context: NodeContext, catalogue: Catalogue) -> dict[str, str]:
-    """What is known to be wrong with snapshots: archives that are not there, and what was found when they were read last."""
     place = find_place(context.store, context.workspace.name)
-    return {**known_problems(place, catalogue.snapshots), **catalogue.damaged}
+    return known_problems(catalogue, read_verified(place))
 
 
 def forks_of(context: NodeContext, catalogue: Catalogue) -> set[str]:

@@ -1,8 +1,8 @@
-"""What `status` warns of when it reads the store: lost files, unread files, damaged snapshots."""
+"""What `status` warns of when it reads the store: lost files, unread files, damaged snapshots. No archive is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from scratchflow.archive.tree.root_sizes import RootSize
 from scratchflow.model.results.backup import AutobackupShown
@@ -10,7 +10,7 @@ from scratchflow.model.results.status import Problem
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
-from scratchflow.store.checks.verified import Verification
+from scratchflow.store.checks.verified import Verification, known_problems
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.nodes import NodeRecord
 from scratchflow.store.retention.marks import Mark, read_marks
@@ -38,23 +38,48 @@ def store_problems(
 def _damaged(
     catalogue: Catalogue, verified: Mapping[str, Verification], first: str
 ) -> Iterator[Problem]:
+    problems = known_problems(catalogue, verified)
     for one in catalogue.snapshots:
         found = verified.get(one.id)
-        if found and found.is_doubtful:
+        if found and found.is_doubtful and one.id not in problems:
             yield Problem(
                 name="snapshots.doubtful",
                 detail=f"an earlier scratchflow found snapshot {one.id} damaged ({_said(one.id, found.problem)});"
                 " it cannot read every archive that this one reads, so the snapshot may be whole",
                 fix=f"`scratchflow snapshots verify {one.id}` says whether it is",
             )
-        elif found and found.problem:
-            yield Problem(
-                name="snapshots.damaged",
-                detail=f"snapshot {one.id} is damaged: {_said(one.id, found.problem)}",
-                fix=f"{first}with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
-                f" `scratchflow snapshots prune {one.id}` removes the damaged one. Another profile's store that has it"
-                " whole mends it by `snapshots copy`",
-            )
+    for problem, snapshots in _by_problem(problems).items():
+        is_one = len(snapshots) == 1
+        are, them = ("is", "it") if is_one else ("are", "them")
+        which = f"{'snapshot' if is_one else 'snapshots'} {_few(snapshots)}"
+        yield Problem(
+            name="snapshots.damaged",
+            detail=f"{which} {are} damaged: {_said(snapshots[0], problem)}",
+            fix=f"{first}with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
+            f" {_removes(snapshots)}. Another profile's store that has {them} whole mends {them} by `snapshots copy`",
+        )
+
+
+def _removes(snapshots: list[str]) -> str:
+    if len(snapshots) > _NAMED:
+        return "`scratchflow snapshots prune ID…` removes those that `scratchflow snapshots list` calls DAMAGED"
+    ones = "the damaged one" if len(snapshots) == 1 else "the damaged ones"
+    return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}"
+
+
+def _by_problem(problems: Mapping[str, str]) -> dict[str, list[str]]:
+    """The damaged snapshots, the oldest first: several may need the same archive."""
+    found: dict[str, list[str]] = {}
+    for snapshot in sorted(problems):
+        found.setdefault(problems[snapshot], []).append(snapshot)
+    return found
+
+
+def _few(names: Sequence[str], count: int = 0) -> str:
+    """The first ones, and how many more there are."""
+    shown, every = names[:_NAMED], max(count, len(names))
+    more = [f"{every - len(shown):,} more"] if every > len(shown) else []
+    return ", ".join([*shown, *more])
 
 
 def _said(snapshot: str, problem: str) -> str:
@@ -98,9 +123,7 @@ def _unsaved(
         count, paths = last.unsaved, last.unsaved_paths
     if not count:
         return
-    shown = [f"`{path}`" for path in paths[:_NAMED]]
-    more = [f"{count - len(shown):,} more"] if shown and count > len(shown) else []
-    names = f": {', '.join([*shown, *more])}" if shown else ""
+    names = f": {_few([f'`{path}`' for path in paths], count)}" if paths else ""
     yield Problem(
         name="backup.unsaved",
         detail=f"the last backup could not read {counted(count, 'path')}{names}",

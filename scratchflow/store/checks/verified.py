@@ -21,6 +21,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, is_snapshot_id
 from scratchflow.model.times import epoch, iso_time
+from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import (
     FILE_MODE,
     VERIFIED_NAME,
@@ -134,13 +135,14 @@ def doubted(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[s
     return frozenset(_problems(listed, known).keys() - _problems(listed, _certain(known)).keys())
 
 
-def known_problems(place: StoreDirectory, snapshots: Iterable[Manifest]) -> dict[str, str]:
-    """What was found of those of these snapshots that are known to be damaged, by id.
+def known_problems(catalogue: Catalogue, known: Mapping[str, Verification]) -> dict[str, str]:
+    """What is wrong with snapshots, by id: archives that are not there as they were written, and what was found
+    when they were read last.
 
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
     sound at the same time or later. Those in doubt are not among them.
     """
-    return _problems(snapshots, _certain(read_verified(place)))
+    return {**_problems(catalogue.snapshots, _certain(known)), **catalogue.damaged}
 
 
 def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:

@@ -1,11 +1,13 @@
-"""What `status` says of the store's contents: the sentence is about what really shrank."""
+"""What `status` says of the store's contents: what really shrank, and which snapshots are damaged."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from scratchflow.login.status import store_problems
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.login.status.test_status import Login
 
@@ -53,3 +55,42 @@ def test_when_only_bytes_were_lost_the_sizes_are_told(
     desk.write("work/README", "hello again")
     desk.backup(purpose="auto")
     assert "3 files (24 B) instead of 3 files (" in shrunk(desk, monkeypatch)
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_an_archive_that_is_cut_or_gone_is_told_though_nobody_has_read_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, is_cut: bool
+) -> None:
+    desk.backup()
+    desk.write("work/README", "again")
+    newest = desk.backup().snapshot or ""
+    archive = desk.place.archive(newest)
+    if is_cut:
+        os.truncate(archive, archive.stat().st_size - 5)
+    else:
+        archive.unlink()
+    (problem,) = Login(desk, monkeypatch).look().problems
+    assert problem.name == "snapshots.damaged"
+    what = "bytes instead of" if is_cut else "is missing"
+    assert problem.detail.startswith(f"snapshot {newest} is damaged: `{archive.name}` ")
+    assert what in problem.detail
+    assert f"`scratchflow snapshots prune {newest}` removes the damaged one" in problem.fix
+
+
+def test_all_that_need_one_archive_are_told_together(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = desk.backup().snapshot or ""
+    for number in range(2):
+        desk.write("work/README", str(number))
+        desk.backup()
+    ids = desk.ids
+    desk.place.archive(first).unlink()
+    login = Login(desk, monkeypatch)
+    (problem,) = login.look().problems
+    assert problem.detail == f"snapshots {', '.join(ids)} are damaged: `{first}.tar.lz4` is missing"
+    assert f"`scratchflow snapshots prune {' '.join(ids)}` removes the damaged ones" in problem.fix
+    monkeypatch.setattr(store_problems, "_NAMED", 2)
+    (problem,) = login.look().problems
+    assert f"snapshots {ids[0]}, {ids[1]}, 1 more are damaged" in problem.detail
+    assert "calls DAMAGED" in problem.fix

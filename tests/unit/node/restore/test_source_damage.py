@@ -87,7 +87,7 @@ def test_a_dry_run_notes_nothing(desk: Desk, tmp_path: Path) -> None:
     assert read_verified(desk.place) == {}
     with pytest.raises(SnapshotDamaged):
         desk.restore(to=tmp_path / "elsewhere")
-    assert snapshot in known_problems(desk.place, read_catalogue(desk.place).snapshots)
+    assert snapshot in known_problems(read_catalogue(desk.place), read_verified(desk.place))
 
 
 def test_where_nothing_can_be_noted_there_is_the_error_alone(desk: Desk, tmp_path: Path) -> None:

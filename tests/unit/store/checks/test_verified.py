@@ -10,7 +10,8 @@ import pytest
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import StoreUnusable
-from scratchflow.model.snapshot import NEWEST_FORMAT
+from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest
+from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import (
     Verification,
     doubted,
@@ -93,18 +94,28 @@ def test_damage_reaches_what_reads_from_a_damaged_archive_until_it_was_found_sou
     assert known_damage(place, [C, B, A]) == _found(A, "2026-11-15T14:00:00Z", "worse")
 
 
+def _problems(place: StoreDirectory, snapshots: list[Manifest]) -> dict[str, str]:
+    return known_problems(Catalogue(tuple(snapshots)), read_verified(place))
+
+
+def test_what_is_seen_now_is_said_rather_than_what_was_found(place: StoreDirectory) -> None:
+    record_verified(place, [_found(A, NOON, "bad")])
+    listed = Catalogue((make_manifest(A), make_manifest(B)), damaged={A: "gone", B: "cut"})
+    assert known_problems(listed, read_verified(place)) == {A: "gone", B: "cut"}
+
+
 def test_damage_that_an_earlier_version_found_is_neither_believed_nor_called_sound(
     place: StoreDirectory,
 ) -> None:
     first, second, third = make_manifest(A), make_manifest(B, needs=[A]), make_manifest(C)
     snapshots = [first, second, third]
     _note_by_earlier(place, A, NOON, "it is cut short")
-    assert known_problems(place, snapshots) == {}
+    assert _problems(place, snapshots) == {}
     assert doubted(place, snapshots) == {A, B}
     assert known_damaged(place, snapshots) == {A, B}  # nothing is built on them
     assert verified_at(first, read_verified(place), NOW_S) is None
     record_verified(place, [_found(A, LATER, "worse")])
-    assert known_problems(place, snapshots).keys() == {A, B}
+    assert _problems(place, snapshots).keys() == {A, B}
     assert doubted(place, snapshots) == frozenset()
     record_verified(place, [_found(A, LATER)])
     assert not known_damaged(place, snapshots)
@@ -114,7 +125,7 @@ def test_doubt_hides_no_damage_that_this_version_knows_of(place: StoreDirectory)
     snapshots = [make_manifest(A), make_manifest(B, needs=[A])]
     record_verified(place, [_found(A, NOON, "bad")])
     _note_by_earlier(place, B, LATER, "it is cut short")
-    assert known_problems(place, snapshots).keys() == {A, B}
+    assert _problems(place, snapshots).keys() == {A, B}
     assert doubted(place, snapshots) == frozenset()
 
 
