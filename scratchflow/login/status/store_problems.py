@@ -11,6 +11,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification, known_problems
+from scratchflow.store.checks.whole import brings_back, newest_whole
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.nodes import NodeRecord
 from scratchflow.store.retention.marks import Mark, read_marks
@@ -27,16 +28,37 @@ def store_problems(
     autobackup: AutobackupShown,
     verified: Mapping[str, Verification],
     *,
+    now_s: float,
     has_mirror: bool = False,
+    workspace_exists: bool | None = True,
 ) -> Iterator[Problem]:
     """The problems that the store shows, worst first."""
-    yield from _damaged(catalogue, verified, _FROM_MIRROR if has_mirror else "")
+    instead = _instead(catalogue, verified, now_s, workspace_exists=workspace_exists)
+    yield from _damaged(catalogue, verified, _FROM_MIRROR if has_mirror else "", instead)
     yield from _shrunk(catalogue, read_marks(place))
     yield from _unsaved(catalogue.newest_readable, autobackup, records)
 
 
+def _instead(
+    catalogue: Catalogue,
+    verified: Mapping[str, Verification],
+    now_s: float,
+    *,
+    workspace_exists: bool | None,
+) -> str:
+    """What makes up for a damaged snapshot: the workspace, or where there is none, an older one; empty without either."""
+    again = "`scratchflow backup --full` stores everything that is there now once more"
+    if workspace_exists:
+        return again
+    whole = newest_whole(catalogue, verified)
+    back = brings_back(whole, now_s) if whole else ""
+    if workspace_exists is False:
+        return back
+    return f"on a node that has the workspace, {again}{'; elsewhere, ' if back else ''}{back}"
+
+
 def _damaged(
-    catalogue: Catalogue, verified: Mapping[str, Verification], first: str
+    catalogue: Catalogue, verified: Mapping[str, Verification], first: str, instead: str
 ) -> Iterator[Problem]:
     problems = known_problems(catalogue, verified)
     for one in catalogue.snapshots:
@@ -52,11 +74,15 @@ def _damaged(
         is_one = len(snapshots) == 1
         are, them = ("is", "it") if is_one else ("are", "them")
         which = f"{'snapshot' if is_one else 'snapshots'} {_few(snapshots)}"
+        way_out = (
+            f"{instead}; after that {_removes(snapshots)}"
+            if instead
+            else "no snapshot is known to be whole, so none can be restored"
+        )
         yield Problem(
             name="snapshots.damaged",
             detail=f"{which} {are} damaged: {_said(snapshots[0], problem)}",
-            fix=f"{first}with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
-            f" {_removes(snapshots)}. Another profile's store that has {them} whole mends {them} by `snapshots copy`",
+            fix=f"{first}{way_out}. Another profile's store that has {them} whole mends {them} by `snapshots copy`",
         )
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from scratchflow.archive.files.limits import limit_reached
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.errors.workspace import WorkspaceFailed
@@ -23,7 +24,8 @@ from scratchflow.node.restore.source import RestoreOptions, find_source, replace
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.checks.verified import doubted, known_problems
+from scratchflow.store.checks.verified import doubted, known_problems, read_verified
+from scratchflow.store.checks.whole import brings_back, newest_whole
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
     Restoring,
@@ -72,6 +74,7 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
     except OSError as error:
         raise _with_name(context, options, _failure(context, options, error)) from error
     except ScratchflowError as error:
+        _with_whole(context, options, error)
         _with_name(context, options, error)
         raise
     took_s = round(context.monotonic() - started_s, 3)
@@ -87,6 +90,21 @@ def _failure(context: NodeContext, options: RestoreOptions, error: OSError) -> S
         path = error.filename if isinstance(error.filename, str) else target
         return TargetFull(path=path, reason=error.strerror)
     return WorkspaceFailed(path=_where(error, target), reason=error.strerror)
+
+
+def _with_whole(context: NodeContext, options: RestoreOptions, error: ScratchflowError) -> None:
+    """Names the snapshot to restore in place of a damaged one: never what this restore itself has saved before."""
+    if error.code != SnapshotDamaged.code or options.source is not None:
+        return
+    with suppress(OSError, ScratchflowError):
+        place = find_place(context.store, context.workspace.name)
+        damaged = error.fields.get("snapshot", "")
+        whole = newest_whole(read_catalogue(place), read_verified(place), before=damaged)
+        if whole is not None:
+            same = "with the same options, " if options.paths or options.to else ""
+            which = "the newest whole one before it"
+            other = brings_back(whole, context.now().timestamp(), which)
+            error.add_step(f"{same}{other}")
 
 
 def _with_name(
@@ -137,7 +155,7 @@ def _warn_of_damage(
     notify: Notifier, place: StoreDirectory, catalogue: Catalogue, snapshot: str
 ) -> None:
     """What is noted of a snapshot that a dry run does not read, and the restore will."""
-    problem = known_problems(place, catalogue.snapshots).get(snapshot)
+    problem = known_problems(catalogue, read_verified(place)).get(snapshot)
     if problem:
         message = f"snapshot {snapshot} was found damaged: {problem}; `restore` reads it again, and fails if that is in the way"
         notify.warn("snapshots.damaged", b"", message)

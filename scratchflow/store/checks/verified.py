@@ -126,13 +126,15 @@ def read_verified(place: StoreDirectory) -> dict[str, Verification]:
 
 def known_damaged(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
     """Those of these snapshots that are known to be damaged, or in doubt: none of them may stand for a whole one."""
-    return frozenset(_problems(snapshots, read_verified(place)))
+    return frozenset(problems_noted(snapshots, read_verified(place)))
 
 
 def doubted(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
     """Those of which only an earlier scratchflow says that they, or what they need, are damaged."""
     known, listed = read_verified(place), list(snapshots)
-    return frozenset(_problems(listed, known).keys() - _problems(listed, _certain(known)).keys())
+    return frozenset(
+        problems_noted(listed, known).keys() - problems_noted(listed, _certain(known)).keys()
+    )
 
 
 def known_problems(catalogue: Catalogue, known: Mapping[str, Verification]) -> dict[str, str]:
@@ -142,14 +144,17 @@ def known_problems(catalogue: Catalogue, known: Mapping[str, Verification]) -> d
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
     sound at the same time or later. Those in doubt are not among them.
     """
-    return {**_problems(catalogue.snapshots, _certain(known)), **catalogue.damaged}
+    return {**problems_noted(catalogue.snapshots, _certain(known)), **catalogue.damaged}
 
 
 def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:
     return {snapshot: one for snapshot, one in known.items() if not one.is_doubtful}
 
 
-def _problems(snapshots: Iterable[Manifest], known: Mapping[str, Verification]) -> dict[str, str]:
+def problems_noted(
+    snapshots: Iterable[Manifest], known: Mapping[str, Verification]
+) -> dict[str, str]:
+    """What was found of each that is damaged, or in doubt, or reads from the archive of such a one, by id."""
     listed = list(snapshots)
     damaged = {one: known[one] for one in _with_damaged_archives(listed, known)}
     problems = {one.id: _problem(one, known.get(one.id), damaged) for one in listed}

@@ -89,9 +89,9 @@ def test_snapshots_that_are_known_to_be_damaged_are_not_among_all_snapshots(desk
     assert "has all other snapshots; 1 snapshot is damaged in the store and not sent" in said
     catalogue, known = read_catalogue(desk.place), read_verified(desk.place)
     off = AutobackupShown(enabled=False, every_s=1)
-    (problem,) = store_problems(desk.place, [], catalogue, off, known, has_mirror=True)
+    (problem,) = store_problems(desk.place, [], catalogue, off, known, now_s=0, has_mirror=True)
     assert "snapshots import --from-mirror --all" in (problem.fix or "")
-    (problem,) = store_problems(desk.place, [], catalogue, off, known)
+    (problem,) = store_problems(desk.place, [], catalogue, off, known, now_s=0)
     assert "mirror" not in (problem.fix or "")
     write_state(desk.place, MirrorState(mirror="box:a", time=taken))
     assert (shown(desk).missing, shown(desk).damaged) == (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,34 @@ def test_all_that_need_one_archive_are_told_together(
     (problem,) = login.look().problems
     assert f"snapshots {ids[0]}, {ids[1]}, 1 more are damaged" in problem.detail
     assert "calls DAMAGED" in problem.fix
+
+
+def test_without_a_workspace_the_newest_whole_snapshot_is_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "again")
+    newest = desk.backup().snapshot or ""
+    desk.place.archive(newest).unlink()
+    shutil.rmtree(desk.work)
+    login = Login(desk, monkeypatch)
+    (problem,) = login.look().problems
+    way_out = (
+        f"`scratchflow restore {first}` brings back the newest whole one (just now); after that"
+    )
+    assert problem.fix.startswith(f"{way_out} `scratchflow snapshots prune {newest}` removes")
+    assert "backup" not in problem.fix
+    login.hold()  # on another machine: whether it is there is not known
+    fixes = [one.fix for one in login.look().problems if one.name == "snapshots.damaged"]
+    assert fixes[0].startswith("on a node that has the workspace, `scratchflow backup --full`")
+    assert f"elsewhere, {way_out}" in fixes[0]
+
+
+def test_where_nothing_is_whole_nothing_is_to_be_restored_or_removed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.place.archive(desk.backup().snapshot or "").unlink()
+    shutil.rmtree(desk.work)
+    (problem,) = Login(desk, monkeypatch).look().problems
+    assert problem.fix.startswith("no snapshot is known to be whole, so none can be restored. ")
+    assert "prune" not in problem.fix

@@ -116,3 +116,29 @@ def test_the_archive_of_another_snapshot_in_its_place_is_not_restored(
     with pytest.raises(SnapshotDamaged, match="another snapshot"):
         read_state(desk.place.archive(first), b"work/a")
     assert not (tmp_path / "x").exists()
+
+
+def test_the_newest_whole_one_before_it_is_named(desk: Desk, tmp_path: Path) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "changed")
+    second = str(desk.backup().snapshot)
+    desk.place.archive(second).unlink()
+    desk.write("work/README", "not saved")
+    words = f"`scratchflow restore {first}` brings back the newest whole one before it (just now)"
+    with pytest.raises(SnapshotDamaged) as caught:
+        desk.restore()
+    assert caught.value.shown_hint.endswith(f"; {words}")
+    with pytest.raises(SnapshotDamaged) as caught:
+        desk.restore(to=tmp_path / "elsewhere")
+    assert caught.value.shown_hint.endswith(f"; with the same options, {words}")
+    assert desk.restore(first).snapshot == first
+
+
+def test_no_other_one_is_named_where_none_before_it_is_whole(desk: Desk) -> None:
+    first = str(desk.backup(full=True).snapshot)
+    desk.write("work/README", "changed")
+    desk.backup(full=True)
+    desk.place.archive(first).unlink()
+    with pytest.raises(SnapshotDamaged) as caught:
+        desk.restore(first)
+    assert "brings back" not in caught.value.shown_hint
