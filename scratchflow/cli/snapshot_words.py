@@ -344,7 +344,8 @@ def _all_kept(pruned: SnapshotsPruned) -> str:
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
     if pruned.spare is None:
         return how
-    return f"{how}: the one that frees the most, {named(pruned.spare)}, would free about {format_size(pruned.spare_bytes)}"
+    others = "of those that only a rule by number or time keeps, the newest left out"
+    return f"{how}: {others}, {named(pruned.spare)} would free the most, about {format_size(pruned.spare_bytes)}"
 
 
 def marked(marked: SnapshotsMarked) -> Iterator[str]:

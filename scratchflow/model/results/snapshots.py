@@ -193,9 +193,9 @@ class SnapshotsPruned(Result, frozen=True):
     blocked: str | None
     dry_run: bool
     spare: str | None = None
-    """When the rules keep everything: the snapshot that frees the most when it is pruned by id.
+    """When the rules keep everything: the snapshot that frees the most when it is pruned by id, of those that may be proposed.
 
-    Never one that is named, marked, a safety snapshot or the tip of a fork."""
+    Never the newest one, nor one that is named, marked, a safety snapshot or the tip of a fork."""
     spare_bytes: int = 0
     """What removing `spare` would free."""
 

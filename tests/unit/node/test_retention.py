@@ -138,7 +138,7 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
         assert (done.removed, done.spare) == ([], plain)
         said = list(words.pruned(done))[-1]
         assert "every snapshot is kept by a rule" in said
-        assert f"{plain[-6:]} (just now), would free about" in said
+        assert f"left out, {plain[-6:]} (just now) would free the most, about" in said
     assert done.spare_bytes > 1_100_000
     removed = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(plain,)))
     assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
@@ -154,6 +154,17 @@ def test_the_snapshot_that_frees_the_most_is_named_and_not_a_small_one_that_is_o
     save(desk, "three", full=True)
     save(desk, "four", full=True)
     assert prune_snapshots(desk.context, desk.notify, Prune()).spare == large
+
+
+def test_that_the_newest_would_free_more_is_not_denied(desk: Desk) -> None:
+    save(desk, "one", full=True)
+    small = save(desk, "two", full=True)
+    desk.write("work/data/more.bin", random.Random(5).randbytes(1_100_000))  # noqa: S311 - data
+    save(desk, "three", full=True)
+    done = prune_snapshots(desk.context, desk.notify, Prune())
+    assert (done.spare, done.spare_bytes < 1_100_000) == (small, True)
+    said = list(words.pruned(done))[-1]
+    assert "of those that only a rule by number or time keeps, the newest left out" in said
 
 
 def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) -> None:
