@@ -37,6 +37,7 @@ def export(
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
     `laptop:FILE` is a file of the machine that you type on, and needs no node.
     """
+    _refuse_swapped(context, file, snapshot)
     here = on_laptop(file)
     if here is not None:
         return _export_here(context, here, snapshot, dry_run=dry_run)
@@ -45,6 +46,23 @@ def export(
     )
     call = at_workspace(caller(context), "snapshots export", request, words.exported)
     return announced("looking for the snapshot", call)
+
+
+def _refuse_swapped(context: typer.Context, file: str, snapshot: str) -> None:
+    """The two words the other way around are told as that: a snapshot is never named by what looks like a file."""
+    if _is_like_file(file) or not _is_like_file(snapshot):
+        return
+    import shlex  # for the refusal alone
+
+    typed = f"{context.command_path} {shlex.quote(snapshot)} {shlex.quote(file)}"
+    problem = f"`{snapshot}` is a file, not a snapshot, and FILE comes first: `{typed}`"
+    raise UsageInvalid(problem=problem, command=context.command_path)
+
+
+def _is_like_file(word: str) -> bool:
+    if word.startswith("@"):  # the message of a snapshot
+        return False
+    return "/" in word or word.endswith(".tar.lz4") or on_laptop(word) is not None
 
 
 def _export_here(

@@ -24,6 +24,30 @@ def test_what_cannot_be_meant_is_refused(line: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (("4d3e2d", "/h/e.tar.lz4"), "/h/e.tar.lz4 4d3e2d"),
+        (("2 hours ago", "e.tar.lz4"), "e.tar.lz4 '2 hours ago'"),
+        (("@before a/b", "laptop:my file"), "'laptop:my file' '@before a/b'"),
+    ],
+)
+def test_an_export_typed_the_other_way_around_is_told_as_that(
+    words: tuple[str, str], command: str
+) -> None:
+    with pytest.raises(UsageInvalid) as caught:
+        parse(["snapshots", "export", *words])
+    assert "FILE comes first" in str(caught.value)
+    assert f"`scratchflow snapshots export {command}`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words", [("/h/e.tar.lz4", "4d3e2d"), ("out/e", "@fix a/b"), ("/h/one", "/h/two"), ("e",)]
+)
+def test_any_other_export_is_taken_as_it_is(words: tuple[str, ...]) -> None:
+    assert parse(["snapshots", "export", *words]).op == "snapshots export"
+
+
+@pytest.mark.parametrize(
     ("line", "op"),
     [
         ("snapshots import a.tar.lz4", "snapshots import"),
