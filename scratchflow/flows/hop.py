@@ -33,10 +33,11 @@ from scratchflow.model.errors.allocation import (
     AllocationSuspended,
     AllocationWaiting,
     NodeFailed,
+    NodeSilent,
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
-from scratchflow.model.errors.hop import HopCutShort, HopUnfinished, NextNodeLost
+from scratchflow.model.errors.hop import HopCutShort, HopUnfinished, NextNodeLost, NextNodeSilent
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import (
@@ -162,6 +163,7 @@ def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
             raise HopCutShort.because_of(error, held.job_id, held.node) from error
         if is_old_held and not is_new_held:
             raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
+        _require_answer(move, error)
         raise
     except Interrupted as interrupted:
         both = (
@@ -171,14 +173,40 @@ def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
         raise EndedBySignal(interrupted.signum, both) from interrupted
 
 
+def _require_answer(move: _Move, error: ScratchflowError) -> None:
+    """NextNodeSilent when it is the next job's node that gave no answer: what there is to lose is on the old one.
+
+    Not once commands go to the next one, also since an earlier run: somebody may have worked there.
+    """
+    shown = _open_jobs(move) if isinstance(error, NodeSilent) else None
+    if shown is None or shown.meant != move.old_job:
+        return
+    for job in shown.jobs:
+        if job.job_id != move.old_job and f"(job {job.job_id})" in str(error):
+            raise NextNodeSilent(
+                reason=error,
+                old_node=move.old_node,
+                old_job=move.old_job,
+                node=job.node,
+                job_id=job.job_id,
+            ) from error
+
+
 def _still_held(move: _Move, held: NodeHeld) -> tuple[bool, bool]:
     """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
-    try:
-        jobs = move.cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
-    except ScratchflowError:
+    shown = _open_jobs(move)
+    if shown is None:
         return True, True
-    numbers = {job.job_id for job in jobs}
+    numbers = {job.job_id for job in shown.jobs}
     return move.old_job in numbers, held.job_id in numbers
+
+
+def _open_jobs(move: _Move) -> JobsShown | None:
+    """The profile's jobs; None when nobody says."""
+    try:
+        return move.cluster.on_login("jobs open", OpenJobs(), JobsShown)
+    except ScratchflowError:
+        return None
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
@@ -230,6 +258,9 @@ def _next_node(move: _Move, request: Hold) -> NodeHeld:
     except AllocationPending:
         if request.typed and not request.node and not request.keep_waiting:
             _say_that_the_old_node_may_do(move, request)
+        raise
+    except NodeSilent as error:  # that of a job which an earlier run was granted
+        _require_answer(move, error)
         raise
 
 
@@ -297,7 +328,7 @@ def _bring_others(move: _Move, held: NodeHeld, saved: NodeSaved) -> None:
             settled = there.at_workspace(
                 "settle", request, Settled, job_id=held.job_id, node=EVERY_NODE
             )
-        except (AllocationEnded, AllocationMissing, NodeFailed):
+        except (AllocationEnded, AllocationMissing, NodeFailed, NodeSilent):
             raise  # the old node is not given back for one that is gone
         except ScratchflowError as error:
             _warn_not_brought(move, name, held.node, str(error))

@@ -28,7 +28,7 @@ LOOK = (
 )
 ENDED_S = 150.0
 """No verb may hang for longer, whatever happens to the cluster."""
-PASSES = {"slurm.unreachable", "node.silent"}
+PASSES = {"slurm.unreachable", "node.silent", "hop.next_node_silent"}
 """A slurmctld that forgot the end of a job falls at the next `srun` into it, and lets nothing run for some
 seconds after its start: both are said, with the advice to wait, and pass."""
 

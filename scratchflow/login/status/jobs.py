@@ -36,6 +36,7 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     found = our_jobs(login.slurm) if looks_further else profile_jobs(login)
     jobs = [job for job in found if job.state in OPEN]
     others = [job for job in jobs if profile_of(job.name) != login.settings.name]
+    meant = meant_of(login, [job for job in jobs if job not in others])
     listed = jobs if asked.any_profile else [job for job in jobs if job not in others]
     shown = [allocation_shown(job, time.time()) for job in listed]
     detached = detached_runs(login) if asked.detached else []
@@ -44,6 +45,7 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
         detached=detached,
         elsewhere=elsewhere_shown(others) if looks_further else [],
         submitted=_submitted(login) if looks_further else [],
+        meant=meant.job_id if meant else None,
     )
 
 

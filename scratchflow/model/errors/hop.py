@@ -75,6 +75,22 @@ class NextNodeLost(ScratchflowError):
         return failed
 
 
+class NextNodeSilent(ScratchflowError):
+    """The next node does not answer in the middle of a move, though Slurm has not given it up; the old one is held, too."""
+
+    code = "hop.next_node_silent"
+    exit_code = 24
+    message = (
+        "the move was cut short: {reason}; the workspace is on `{old_node}` (job {old_job}), as it was,"
+        " and that node is still held"
+    )
+    hint = (
+        "go on working on `{old_node}`, or try `scratchflow hop` again. If `{node}` never answers: `scancel {job_id}` on the"
+        " login host gives back that node alone, and `scratchflow hop` then takes another one"
+    )
+    retryable = True
+
+
 class WorkDiverged(ScratchflowError):
     """Both nodes have work that the other one lacks; neither is overwritten."""
 

@@ -294,3 +294,5 @@ class JobsShown(Result, frozen=True):
     """Those of other profiles, when every profile was asked for."""
     submitted: list[SubmittedOpen] = []
     """Submitted jobs of every profile, when every profile was asked for."""
+    meant: int | None = None
+    """The job of the profile that commands go to: of two, as while moving, the one that is worked in."""

@@ -18,10 +18,11 @@ from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationWaiting,
+    NodeSilent,
     NodeUnknown,
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
-from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
+from scratchflow.model.errors.hop import HopCutShort, NextNodeLost, NextNodeSilent
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Log, Warned
@@ -35,6 +36,18 @@ from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster
 
 OLD, NEW = 53, 54
+SILENT = NodeSilent(node="node-3", job_id=NEW, reason="exit code 233: srun: Job step aborted")
+TAKEN = BackupTaken(
+    snapshot="a",
+    kind="unchanged",
+    parent=None,
+    files=1,
+    bytes=1,
+    changed_files=0,
+    changed_bytes=0,
+    stored_bytes=0,
+    duration_s=0,
+)
 ENDED = AllocationEnded(job_id=OLD, reason="it was cancelled")
 
 
@@ -44,6 +57,7 @@ class Cluster:
     def __init__(self, left: list[int] | ScratchflowError) -> None:
         self.settings = SimpleNamespace(name="p", profile=Profile(scheduler="slurm"))
         self.jobs: list[int] | ScratchflowError = [OLD]
+        self.meant = OLD
         self._left = left
 
     def emit(self, _: object) -> None:
@@ -53,7 +67,7 @@ class Cluster:
         if do == "jobs open":
             if isinstance(self.jobs, ScratchflowError):
                 raise self.jobs
-            return JobsShown(jobs=[_job(number) for number in self.jobs])
+            return JobsShown(jobs=[_job(number) for number in self.jobs], meant=self.meant)
         assert do == "hold"
         self.jobs = self._left
         return NodeHeld(
@@ -160,6 +174,75 @@ def test_a_next_job_that_slurm_forgot_is_told_with_the_one_that_still_holds_the_
     assert str(ENDED) in str(error)
     assert "job 53 still holds `node-2`" in str(error)
     assert "scratchflow hop" in error.shown_hint
+
+
+class NextIsSilent(Cluster):
+    """A cluster whose next node loses power once it is granted, and Slurm does not know yet."""
+
+    def __init__(self) -> None:
+        super().__init__(left=[OLD, NEW])
+
+    def at_workspace(
+        self, do: str, *_: object, job_id: int, **__: object
+    ) -> NodeSaved | Settled | BackupTaken:
+        if job_id == NEW:
+            raise SILENT
+        return TAKEN if do == "backup" else super().at_workspace(do, job_id=job_id)
+
+
+class OldIsSilent(NextIsSilent):
+    """The same when the node that is left does not answer any more."""
+
+    def at_workspace(
+        self, do: str, *_: object, job_id: int, **__: object
+    ) -> NodeSaved | Settled | BackupTaken:
+        if do == "backup":
+            raise NodeSilent(node="node-2", job_id=OLD, reason="no route to host")
+        return super().at_workspace(do, job_id=job_id)
+
+
+def require_told(error: NextNodeSilent) -> None:
+    assert error.exit_code == SILENT.exit_code
+    assert str(SILENT) in str(error)
+    assert "the workspace is on `node-2` (job 53), as it was" in str(error)
+    assert "`scancel 54` on the login host gives back that node alone" in error.shown_hint
+    assert "`scratchflow hop`" in error.shown_hint
+    assert "clear" not in error.shown_hint
+
+
+def test_a_next_node_without_an_answer_is_told_with_where_the_work_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(NextNodeSilent) as caught:
+        hop(monkeypatch, NextIsSilent())
+    require_told(caught.value)
+
+
+def test_so_is_that_of_an_earlier_run_which_is_still_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object) -> NodeHeld:
+        raise SILENT
+
+    cluster = Cluster(left=[])
+    cluster.jobs = [OLD, NEW]
+    monkeypatch.setattr(flow, "hold", silent)
+    with pytest.raises(NextNodeSilent) as caught:
+        hop(monkeypatch, cluster)
+    require_told(caught.value)
+    cluster.jobs = [OLD]  # nobody knows which one it is
+    with pytest.raises(NodeSilent):
+        hop(monkeypatch, cluster)
+
+
+def test_of_an_old_node_without_an_answer_that_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NodeSilent, match="node-2"):
+        hop(monkeypatch, OldIsSilent())
+
+
+def test_nor_once_commands_go_to_the_new_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = NextIsSilent()
+    cluster.meant = NEW
+    with pytest.raises(NodeSilent):
+        hop(monkeypatch, cluster)
 
 
 def test_ctrl_c_with_two_nodes_in_hand_names_both_and_the_way_on(
@@ -292,7 +375,7 @@ def test_one_that_cannot_be_brought_is_a_warning_unless_the_new_node_is_gone(
     tmp_path: Path,
 ) -> None:
     full = NoSpace(path="/s", reason="quota")
-    cluster = ToldCluster(tmp_path, {"settle": [full, ENDED]})
+    cluster = ToldCluster(tmp_path, {"settle": [full, ENDED, SILENT]})
     move = flow._Move(OLD, "node-2", cluster)
     saved = NodeSaved(snapshot="a", others={"p2": "b"}, own_others=["p2"])
     flow._bring_others(move, HELD, saved)
@@ -300,5 +383,6 @@ def test_one_that_cannot_be_brought_is_a_warning_unless_the_new_node_is_gone(
     (warning,) = [one for one in cluster.told if isinstance(one, Warned)]
     assert warning.code == "hop.not_brought"
     assert "workspace `p2` was not brought to `node-3`" in warning.message
-    with pytest.raises(AllocationEnded):
-        flow._bring_others(move, HELD, saved)
+    for gone in (AllocationEnded, NodeSilent):
+        with pytest.raises(gone):
+            flow._bring_others(move, HELD, saved)

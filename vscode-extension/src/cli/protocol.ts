@@ -855,6 +855,7 @@ export interface JobsShown {
   detached?: Array<DetachedRun>;
   elsewhere?: Array<ElsewhereShown>;
   submitted?: Array<SubmittedOpen>;
+  meant?: number | null;
 }
 
 /** What the last sync from this machine left between the first profile's home and that of another. */

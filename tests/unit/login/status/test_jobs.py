@@ -79,6 +79,12 @@ def test_open_jobs_are_the_profiles_or_all_of_ours_and_never_by_hand(
         other,
     ]
     assert [one.job_id for one in profile_jobs(login)] == [ours, ended]
+    assert open_jobs(login, OpenJobs(any_profile=True)).meant == ours
+    note_current_job(login, ours)
+    next_one = fake.add(job_name("test", "abc126"))
+    assert open_jobs(login, OpenJobs()).meant == ours
+    note_current_job(login, next_one)
+    assert open_jobs(login, OpenJobs()).meant == next_one
 
 
 def test_with_every_profile_submitted_jobs_that_wait_or_run_are_told_too(
