@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -362,10 +363,19 @@ def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
         raise FinalBackupFailed.because_of(error) from error
 
 
+def _foretell_backup_here(cluster: Cluster) -> None:
+    """Refuses in a dry run what the last backup would be refused for."""
+    options = Backup(message=_MESSAGE, purpose="final", dry_run=True)
+    with suppress(WorkspaceMissing):
+        cluster.at_workspace("backup", options, BackupTaken)
+
+
 def _clear_here(cluster: Cluster, options: ClearOptions) -> Cleared:
     """On one machine: what runs there is not in a job whose end would end it."""
     taken = None
-    if options.backup and not options.dry_run:
+    if options.backup and options.dry_run:
+        _foretell_backup_here(cluster)
+    elif options.backup:
         taken = _final_backup_here(cluster)
     if not options.dry_run:
         # After the last backup, not before: had that failed, nobody would save it any more.

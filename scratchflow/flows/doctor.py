@@ -52,6 +52,8 @@ def _checks(caller: Caller, emit: Emit) -> Iterator[Check]:
         yield from _on_login(cluster)
         if settings.profile.scheduler == "slurm":
             yield from _around_the_node(cluster)
+        else:
+            yield from _problems_here(cluster)
 
 
 def _tried(name: str, look: Callable[[], str]) -> Check:
@@ -84,15 +86,29 @@ def _around_the_node(cluster: Cluster) -> Iterator[Check]:
     node = held.node if held and held.state == "running" else None
     detail = f"job {held.job_id} on `{node}`" if held and node else "none"
     yield Check(name="allocation", ok=True, detail=detail)
-    for problem in problems_of(cluster.settings, seen):
-        if problem.name in {StoreLost.code, MIRROR_BEHIND}:
-            continue  # the login host has just told it
-        yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)
+    yield from _seen(cluster, seen)
     yield _alias(cluster, node, held.nodes[1:] if held and node else [])
     if node:
         if show_alias(cluster.settings) is not None:
             yield _tried("ssh", lambda: _verify(cluster, node))
         yield from _on_node(cluster)
+
+
+def _problems_here(cluster: Cluster) -> Iterator[Check]:
+    """What `status` finds wrong on this machine."""
+    try:
+        seen = cluster.on_login("look", ShowStatus(), StatusShown)
+    except ScratchflowError as error:
+        yield Check(name="status", ok=False, detail=str(error), fix=error.shown_hint)
+        return
+    yield from _seen(cluster, seen)
+
+
+def _seen(cluster: Cluster, seen: StatusShown) -> Iterator[Check]:
+    for problem in problems_of(cluster.settings, seen):
+        if problem.name in {StoreLost.code, MIRROR_BEHIND}:
+            continue  # the login host has just told it
+        yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)
 
 
 def _alias(cluster: Cluster, node: str | None, others: list[str]) -> Check:

@@ -15,7 +15,7 @@ from scratchflow.model.errors.snapshots import (
     SnapshotUnreadable,
 )
 from scratchflow.model.snapshot import Manifest
-from scratchflow.model.text import closest, shortened
+from scratchflow.model.text import closest, counted, shortened
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import LATEST, Catalogue, taken_at
 from scratchflow.store.directory import MANIFEST_SUFFIX
@@ -81,7 +81,12 @@ def _before_latest(catalogue: Catalogue, wanted: str, asker: Asker) -> str:
     back = sum(int(part or 1) for part in wanted.split("~")[1:])
     every = _ids_of_work(catalogue)
     if back >= len(every):
-        raise _missing(catalogue, wanted, asker, f"there are only {len(every)} snapshots; ")
+        raise _missing(
+            catalogue,
+            wanted,
+            asker,
+            f"there {'is' if len(every) == 1 else 'are'} only {counted(len(every), 'snapshot')}; ",
+        )
     return every[-1 - back]
 
 

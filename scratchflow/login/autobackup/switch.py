@@ -25,6 +25,8 @@ from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
 from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.context import node_context
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.process.parallel import EachInThread
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import Heartbeat, is_alive, log_path
@@ -56,6 +58,8 @@ def _switch_on(
         elsewhere = workspace_at_former_scratch(login, held, read_nodes(place))
         if elsewhere is not None:  # the loop that saves it goes on
             raise elsewhere
+    else:
+        require_at_scratch(node_context(login.settings, login.environment))
     if arguments.dry_run:
         return AutobackupSwitched(
             enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True

@@ -220,8 +220,11 @@ def _stored(
         there = login.workspace_of(held)
         workspace = workspace_shown(settings, environment, files, held, there)
         former = workspace_at_former_scratch(login, held, files.records)
+        left = tuple(left_at_former_scratch(login, held, files.records))
         if former is not None:
             workspace = msgspec.structs.replace(workspace, path=former.fields["path"])
+        if former is not None or left:  # the loop that saves it is to go on with its settings
+            autobackup = msgspec.structs.replace(autobackup, other_settings=False)
         replaced = tuple(store_id_problem(place)) or (
             *store_lost_problem(login, place),
             *store_replaced_problem(login, held),
@@ -250,7 +253,7 @@ def _stored(
                 *half_restored(half_restored_from(settings, environment, files, held, there)),
                 *unreadable_snapshots(catalogue),
                 *at_former_scratch(former),
-                *left_at_former_scratch(login, held, files.records),
+                *left,
                 *(() if former else workspace_gone(workspace, held)),
                 *workspace_linked(login, held, heartbeat),
                 *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),

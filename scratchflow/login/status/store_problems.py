@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from scratchflow.archive.tree.root_sizes import RootSize
 from scratchflow.model.results.backup import AutobackupShown
@@ -10,7 +10,7 @@ from scratchflow.model.results.status import Problem
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
-from scratchflow.store.checks.verified import Verification, known_problems
+from scratchflow.store.checks.verified import Verification, found_bad, known_problems
 from scratchflow.store.checks.whole import brings_back, newest_whole
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.nodes import NodeRecord
@@ -70,7 +70,11 @@ def _damaged(
                 " it cannot read every archive that this one reads, so the snapshot may be whole",
                 fix=f"`scratchflow snapshots verify {one.id}` says whether it is",
             )
-    for problem, snapshots in _by_problem(problems).items():
+    bad = found_bad(catalogue, verified)
+    for problem, snapshots in _by_problem(problems, bad).items():
+        if snapshots[0] not in bad:
+            yield _perhaps_whole(snapshots, problem)
+            continue
         is_one = len(snapshots) == 1
         are, them = ("is", "it") if is_one else ("are", "them")
         which = f"{'snapshot' if is_one else 'snapshots'} {_few(snapshots)}"
@@ -86,6 +90,17 @@ def _damaged(
         )
 
 
+def _perhaps_whole(snapshots: list[str], problem: str) -> Problem:
+    """Nothing to remove yet: what they read of a damaged archive may be whole."""
+    which = f"{'snapshot' if len(snapshots) == 1 else 'snapshots'} {_few(snapshots)}"
+    named = " ".join(snapshots) if len(snapshots) <= _NAMED else ""
+    return Problem(
+        name="snapshots.doubtful",
+        detail=f"{which} may be damaged: {problem}",
+        fix=f"`{f'scratchflow snapshots verify {named}'.rstrip()}` says whether what they read of it is whole",
+    )
+
+
 def _removes(snapshots: list[str]) -> str:
     if len(snapshots) > _NAMED:
         return "`scratchflow snapshots prune ID…` removes those that `scratchflow snapshots list` calls DAMAGED"
@@ -93,10 +108,10 @@ def _removes(snapshots: list[str]) -> str:
     return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}"
 
 
-def _by_problem(problems: Mapping[str, str]) -> dict[str, list[str]]:
-    """The damaged snapshots, the oldest first: several may need the same archive."""
+def _by_problem(problems: Mapping[str, str], bad: Collection[str]) -> dict[str, list[str]]:
+    """The damaged snapshots, those that were found so first, the oldest first: several may need the same archive."""
     found: dict[str, list[str]] = {}
-    for snapshot in sorted(problems):
+    for snapshot in sorted(problems, key=lambda one: (one not in bad, one)):
         found.setdefault(problems[snapshot], []).append(snapshot)
     return found
 

@@ -69,13 +69,17 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
     started_s = context.monotonic()
     touches_nothing_here = options.source is None and (options.dry_run or options.to is not None)
     try:
+        if options.to is None and not options.abandon:
+            require_at_scratch(context)
         with nullcontext() if touches_nothing_here else context.alone(notify.remark):
             restored = _restore(context, notify, options)
     except OSError as error:
         raise _with_name(context, options, _failure(context, options, error)) from error
     except ScratchflowError as error:
-        _with_whole(context, options, error)
-        _with_name(context, options, error)
+        if error.code == SnapshotDamaged.code:
+            _with_whole(context, options, error)
+        else:
+            _with_name(context, options, error)
         raise
     took_s = round(context.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
@@ -94,7 +98,7 @@ def _failure(context: NodeContext, options: RestoreOptions, error: OSError) -> S
 
 def _with_whole(context: NodeContext, options: RestoreOptions, error: ScratchflowError) -> None:
     """Names the snapshot to restore in place of a damaged one: never what this restore itself has saved before."""
-    if error.code != SnapshotDamaged.code or options.source is not None:
+    if options.source is not None:
         return
     with suppress(OSError, ScratchflowError):
         place = find_place(context.store, context.workspace.name)
@@ -139,8 +143,6 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
         from scratchflow.node.restore.abandon import abandon
 
         return abandon(context, notify, dry_run=options.dry_run)
-    if options.to is None:
-        require_at_scratch(context)
     place = find_place(context.store, context.workspace.name)
     if not options.dry_run:
         forget_old_listing(place)  # `latest` may have been saved by another host a second ago

@@ -147,6 +147,15 @@ def known_problems(catalogue: Catalogue, known: Mapping[str, Verification]) -> d
     return {**problems_noted(catalogue.snapshots, _certain(known)), **catalogue.damaged}
 
 
+def found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozenset[str]:
+    """The snapshots that themselves were read and found damaged, or whose archives are not there as they were written.
+
+    The others that `known_problems` names read from a damaged archive, perhaps only from parts of it that are whole.
+    """
+    read = (one.snapshot for one in _certain(known).values() if one.problem)
+    return frozenset([*read, *catalogue.damaged])
+
+
 def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:
     return {snapshot: one for snapshot, one in known.items() if not one.is_doubtful}
 

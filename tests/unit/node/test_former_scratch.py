@@ -133,7 +133,7 @@ def test_without_a_cluster_unsaved_work_is_not_left_at_the_former_place(
         WITHOUT_JOB[command](now)
     assert f"`{former.work}`, has changes" in str(refused.value)
     assert f"--set scratch={tmp_path / 'scratch'} backup`" in refused.value.shown_hint
-    assert not now.work.exists()
+    assert not now.scratch.exists()
     assert len(former.ids) == 1
 
 

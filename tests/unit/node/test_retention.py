@@ -157,12 +157,12 @@ def test_the_snapshot_that_frees_the_most_is_named_and_not_a_small_one_that_is_o
 
 
 def test_that_the_newest_would_free_more_is_not_denied(desk: Desk) -> None:
-    save(desk, "one", full=True)
-    small = save(desk, "two", full=True)
+    small = {save(desk, "one", full=True), save(desk, "two", full=True)}
     desk.write("work/data/more.bin", random.Random(5).randbytes(1_100_000))  # noqa: S311 - data
     save(desk, "three", full=True)
     done = prune_snapshots(desk.context, desk.notify, Prune())
-    assert (done.spare, done.spare_bytes < 1_100_000) == (small, True)
+    assert done.spare in small
+    assert done.spare_bytes < 1_100_000
     said = list(words.pruned(done))[-1]
     assert "of those that only a rule by number or time keeps, the newest left out" in said
 

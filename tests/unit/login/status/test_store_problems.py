@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.login.status import store_problems
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.login.status.test_status import Login
 
@@ -95,6 +96,28 @@ def test_all_that_need_one_archive_are_told_together(
     (problem,) = login.look().problems
     assert f"snapshots {ids[0]}, {ids[1]}, 1 more are damaged" in problem.detail
     assert "calls DAMAGED" in problem.fix
+
+
+def test_what_reads_from_a_damaged_archive_is_to_be_verified_before_it_is_removed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Perhaps it reads only what is whole there: the unsaved work of a failed restore is such a snapshot."""
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "again")
+    second = desk.backup().snapshot or ""
+    archive = desk.place.archive(first)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 4
+    archive.write_bytes(content)
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(first, to=tmp_path / "elsewhere")
+    damaged, perhaps = Login(desk, monkeypatch).look().problems
+    assert damaged.detail.startswith(f"snapshot {first} is damaged: ")
+    assert f"prune {first}`" in damaged.fix
+    assert second not in damaged.fix
+    assert perhaps.name == "snapshots.doubtful"
+    assert perhaps.detail.startswith(f"snapshot {second} may be damaged: it needs the archive of")
+    assert perhaps.fix.startswith(f"`scratchflow snapshots verify {second}` says")
 
 
 def test_without_a_workspace_the_newest_whole_snapshot_is_named(

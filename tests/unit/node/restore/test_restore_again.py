@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import pytest
 
 from scratchflow.archive.restore import apply_delta
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
 from tests.unit.conftest import Desk
 
@@ -49,6 +51,21 @@ def test_one_that_would_go_on_by_itself_is_not_named(
     assert "`latest` is by now" not in failed.value.shown_hint
     desk.restore()
     assert (desk.work / "file").read_text() == "x"
+
+
+def test_one_that_is_damaged_is_not_named(desk: Desk) -> None:
+    older = str(desk.backup().snapshot)
+    desk.write("work/file", os.urandom(1 << 20))
+    wanted = str(desk.backup().snapshot)
+    archive = desk.place.archive(wanted)
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 4
+    archive.write_bytes(content)
+    desk.write("work/file", "unsaved")
+    with pytest.raises(SnapshotDamaged) as failed:
+        desk.restore()
+    assert f"`scratchflow restore {older}`" in failed.value.shown_hint
+    assert f"`scratchflow restore {wanted}`" not in failed.value.shown_hint
 
 
 def _no_room(*_: object) -> None:
