@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -46,7 +47,7 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
             plan = remove(lock, _removable(context, place, request.snapshots, who))
         else:
             plan = prune(lock, context.profile.backup, context.now())
-        freed_bytes += compact(lock).freed_bytes
+        freed_bytes += compact(lock, progress=partial(notify.progress, "compact")).freed_bytes
         ensure_reserve(place)
     result = _pruned(plan, freed_bytes, dry_run=False)
     return result if request.snapshots else _with_spare(place, plan, result)

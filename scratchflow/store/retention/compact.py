@@ -7,6 +7,7 @@ line, the store has the archive from before, or the smaller one; what is half wr
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
@@ -32,8 +33,14 @@ from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.rescue_files import put_rescue
 from scratchflow.store.retention.readers import held_archives
 
-# Less than this is not worth writing anything for.
-MIN_FREED_BYTES = 1 << 20
+# A block of most file systems: where less becomes free, nothing does. More than that would add up, for every
+# snapshot that is removed leaves an archive with its index, which nobody needs any more.
+MIN_FREED_BYTES = 4 << 10
+# A file costs its share of a round however small it is: it is made durable, and read back.
+_LEAST_SHARE_BYTES = 1 << 20
+
+Progress = Callable[[int, int, int, int], None]
+"""How many archives are done, of how many, and how many bytes, of how many."""
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -84,13 +91,16 @@ def plan_compaction(place: StoreDirectory) -> CompactionPlan:
 
 
 def compact(
-    lock: StoreLock, plan: CompactionPlan | None = None, limit_bytes: int | None = None
+    lock: StoreLock,
+    plan: CompactionPlan | None = None,
+    limit_bytes: int | None = None,
+    progress: Progress | None = None,
 ) -> Compacted:
     """Rewrites what the plan says; without one, what is found now.
 
     When there are other snapshots than the plan knows, nothing is done: they may need more. With a limit nothing
-    more is begun when so many bytes were written. An archive that a restore reads at this moment stays as it is.
-    On a full disk nothing more is done.
+    more is begun when so many bytes were written; a small archive counts as one of 1 MiB there. An archive that a
+    restore reads at this moment stays as it is. On a full disk nothing more is done.
     """
     lock.assert_held()
     place = lock.place
@@ -104,17 +114,21 @@ def compact(
         except (NoSpace, StoreUnusable):
             return Compacted()
     done: list[str] = []
-    freed_bytes = written_bytes = 0
-    for one in found.work:
-        if limit_bytes is not None and written_bytes >= limit_bytes:
+    freed_bytes = written_bytes = share_bytes = 0
+    total_bytes = sum(one.expected_bytes for one in found.work)
+    for number, one in enumerate(found.work):
+        if limit_bytes is not None and share_bytes >= limit_bytes:
             break
+        if progress is not None:
+            progress(number, len(found.work), written_bytes, total_bytes)
+        written_bytes += one.expected_bytes
+        share_bytes += max(one.expected_bytes, _LEAST_SHARE_BYTES)
         try:
             freed = _compact_one(lock, one)
         except NoSpace:
             break
         except (SnapshotDamaged, StoreUnusable):
             continue
-        written_bytes += one.expected_bytes
         if freed:
             done.append(one.archive)
             freed_bytes += freed

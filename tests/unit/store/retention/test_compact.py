@@ -88,6 +88,50 @@ def chain(desk: Desk) -> Chain:
     return Chain(desk)
 
 
+def archive_bytes(desk: Desk) -> int:
+    return sum(path.stat().st_size for path in desk.place.directory.glob("*.tar.lz4"))
+
+
+@pytest.fixture
+def many(desk: Desk) -> Desk:
+    """Small changes among many files: each archive is nearly all index, and the last snapshot needs a bit of it."""
+    for number in range(3000):
+        desk.write(f"work/{random.Random(number).randbytes(12).hex()}", b"%d" % number)  # noqa: S311
+    desk.backup()
+    for number in range(10):
+        desk.write(f"work/changed{number}", os.urandom(1000))
+        desk.backup(never_full=True)
+    return desk
+
+
+def test_many_small_archives_do_not_add_up(many: Desk) -> None:
+    content, ids = many.content(), many.ids
+    each = archive_bytes(many) // len(ids)
+    assert 8 * compacting.MIN_FREED_BYTES < each < MIB
+    prune_snapshots(many.context, many.notify, Prune(snapshots=tuple(ids[:-1])))
+    newest = many.place.archive(ids[-1]).stat().st_size
+    first = many.place.archive(ids[0]).stat().st_size
+    assert archive_bytes(many) - newest - first < 9 * 2 * (1000 + compacting.MIN_FREED_BYTES)
+    assert verify_snapshots(many.context, many.notify, []).bad == []
+    many.restore(ids[-1], to=many.scratch / "out")
+    assert many.content(many.scratch / "out/work") == content
+
+
+def test_a_round_takes_no_more_small_archives_than_its_limit_allows(many: Desk) -> None:
+    with make_lock(many.place).acquired() as lock:
+        remove(lock, many.ids[:-1])
+        work = plan_compaction(many.place).work
+        told: list[tuple[int, int, int, int]] = []
+
+        def note(number: int, of: int, done_bytes: int, total_bytes: int) -> None:
+            told.append((number, of, done_bytes, total_bytes))
+
+        done = compact(lock, limit_bytes=3 * MIB, progress=note)
+    sizes = [one.expected_bytes for one in work]
+    assert sorted(done.archives) == sorted(one.archive for one in work[:3])
+    assert told == [(number, len(work), sum(sizes[:number]), sum(sizes)) for number in range(3)]
+
+
 def test_prune_leaves_no_more_than_twice_what_is_needed(chain: Chain) -> None:
     desk = chain.desk
     before = sum(chain.sizes.values())
