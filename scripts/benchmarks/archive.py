@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from at_once import Halves
 from tree import change_some, make_small_files, make_tree
 
 PROGRAM = str(Path(sys.executable).with_name("scratchflow"))
 OURS = "scratchflow"
 EVERYTHING = "tar | lz4 of everything"  # what somebody does who has no way to do less
+TWICE = "tar | lz4, two at once"
+MIRRORED = "rsync -a --delete"  # keeps nothing of what it replaces, and believes size and time
 Sample = tuple[float, float, float]  # wall seconds, CPU seconds, peak MiB
 _USED_BYTES = 3 << 30  # more than a tree and its archive take
 _USE_MEMORY = """
@@ -115,6 +118,10 @@ class Bench:
         """
         ours, theirs = self.best_of_rounds(operation, OURS), self.best_of_rounds(operation, tool)
         return statistics.median(theirs[number] / ours[number] for number in theirs)
+
+    @property
+    def halves(self) -> Halves:
+        return Halves(self.stores)
 
     @property
     def elsewhere(self) -> Path:
@@ -218,6 +225,9 @@ def full_backups(bench: Bench) -> None:
     bench.note("full backup", OURS, bench.ours("backup"))
     same_start()
     bench.note("full backup", "tar | lz4", tar_lz4(bench))
+    bench.halves.split(bench.work)
+    same_start()
+    bench.note("full backup", TWICE, shell(*bench.halves.pack_script(bench.work)))
     bench.here("tar-g.snar").unlink(missing_ok=True)
     same_start()
     bench.note("full backup", "tar -g | lz4", tar_g(bench))
@@ -259,6 +269,9 @@ def restores(bench: Bench) -> None:
     bench.put_away(bench.work)
     kept.rename(bench.work)
     bench.note("full restore", "tar | lz4", untar(bench))
+    halves = bench.halves.unpack_script(bench.fresh(bench.here("halves")))
+    same_start()
+    bench.note("full restore", TWICE, shell(*halves))
     if bench.tar_only:
         return
     target = str(bench.fresh(bench.here("restic-restored")))
@@ -267,14 +280,19 @@ def restores(bench: Bench) -> None:
 
 
 def delta_restores(bench: Bench, seed: int) -> None:
-    """Back to the snapshot before a change of 1 %."""
+    """Back to the snapshot before a change of 1 %; `rsync` then does that change again, from a copy that is ready."""
     bench.ours("restore", "--replace")
     bench.ours("backup")
     change_some(bench.work, share=0.01, seed=seed)
     bench.ours("backup")
     previous = _snapshot_ids(bench)[-2]
+    changed = bench.here("changed")
+    bench.put_away(changed)
+    run(["cp", "-a", str(bench.work), str(changed)])
     settle()
     bench.note("delta restore", OURS, bench.ours("restore", previous))
+    mirror = ["rsync", "-a", "--delete", f"{changed}/", f"{bench.work}/"]
+    bench.note("delta restore", MIRRORED, run(mirror))
     bench.note("delta restore", EVERYTHING, untar(bench))
     bench.ours("restore")
     for aside in bench.scratch.glob("work.before-*"):
