@@ -44,7 +44,7 @@ def hop(
         return _to_another_cluster(who, wanted, to, leave_behind=leave_behind, dry_run=dry_run)
 
     def run(emit: Emit) -> Hopped:
-        from scratchflow.flows.hop import hop as flow
+        from scratchflow.flows.hop.hop import hop as flow
 
         request = wanted.hold(who.settings(), dry_run=dry_run)
         return flow(who, emit, request, leave_behind=leave_behind)
@@ -56,7 +56,7 @@ def _to_another_cluster(
     who: "Caller", wanted: NodeRequest, to: str, *, leave_behind: bool, dry_run: bool
 ) -> Call[HoppedTo]:
     def run(emit: Emit) -> HoppedTo:
-        from scratchflow.flows.hop_to import hop_to, of_profile
+        from scratchflow.flows.hop.to_profile import hop_to, of_profile
 
         request = wanted.hold(of_profile(who, to).settings(), dry_run=dry_run)
         return hop_to(who, emit, request, to, leave_behind=leave_behind)

@@ -11,9 +11,9 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
-from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
-from scratchflow.flows.hop_to import hop_to
+from scratchflow.flows.hop import to_profile as module
+from scratchflow.flows.hop.to_profile import hop_to
 from scratchflow.flows.moved import note_move, read_move
 from scratchflow.flows.transfer import copy as copy_module
 from scratchflow.flows.transfer.copy import Require
@@ -64,7 +64,7 @@ class World:
         self.steps: list[str] = []
         self.events: list[Event] = []
         self.saves = [A]
-        self.jobs: list[AllocationShown] = [_job(7)]
+        self.jobs: list[AllocationShown] = [open_job(7)]
         self.jobs_there: list[AllocationShown] = []
         self.asked: list[Settle] = []
         self.rows = [A]
@@ -168,7 +168,7 @@ class World:
         return SimpleNamespace(snapshot=self.cleared or self.saves[0])
 
 
-def _job(number: int) -> AllocationShown:
+def open_job(number: int) -> AllocationShown:
     return AllocationShown(
         state="running",
         job_id=number,
@@ -445,7 +445,7 @@ def test_a_dry_run_names_the_steps_and_only_looks(world: World) -> None:
 
 
 def test_a_dry_run_asks_a_node_that_is_held_there_what_the_run_would_ask(world: World) -> None:
-    world.jobs_there, world.parents = [_job(9)], {B: A}
+    world.jobs_there, world.parents = [open_job(9)], {B: A}
     world.rows, world.seen_there = [A, B], ("unchanged", B)
     world.hop(dry_run=True)
     assert world.asked == [Settle(dry_run=True, snapshot=B, parents={B: A})]
@@ -464,7 +464,7 @@ def test_without_slurm_there_a_dry_run_asks_the_machine(world: World) -> None:
 
 
 def test_a_dry_run_asks_there_for_what_is_not_saved_here_yet(world: World) -> None:
-    world.jobs_there, world.parents = [_job(9)], {B: A}
+    world.jobs_there, world.parents = [open_job(9)], {B: A}
     world.rows, world.seen_there, world.parent = [A, B], ("incremental", ""), B
     world.hop(dry_run=True)
     (asked,) = world.asked
@@ -474,7 +474,7 @@ def test_a_dry_run_asks_there_for_what_is_not_saved_here_yet(world: World) -> No
 
 
 def test_a_dry_run_refuses_what_the_run_would_find_on_the_node_there(world: World) -> None:
-    world.jobs_there, world.went_on_from = [_job(9)], B
+    world.jobs_there, world.went_on_from = [open_job(9)], B
     with pytest.raises(WouldDiverge) as caught:
         world.hop(dry_run=True)
     assert caught.value.exit_code == ClustersDiverged.exit_code
@@ -483,7 +483,7 @@ def test_a_dry_run_refuses_what_the_run_would_find_on_the_node_there(world: Worl
 
 
 def test_a_dry_run_that_is_refused_for_unsaved_work_asks_for_a_backup_first(world: World) -> None:
-    world.jobs_there, world.went_on_from = [_job(9)], B
+    world.jobs_there, world.went_on_from = [open_job(9)], B
     world.rows, world.seen_there, world.parent = [A, B], ("incremental", ""), B
     with pytest.raises(UnsavedWouldDiverge, match="at `a`, where it is not saved yet"):
         world.hop(dry_run=True)

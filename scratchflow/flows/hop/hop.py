@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-
-import msgspec
+from contextlib import suppress
 
 from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
@@ -23,6 +20,8 @@ from scratchflow.flows.clear import (
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.flows.hold import hold
+from scratchflow.flows.hop.both_nodes import require_answer, says_what_is_held
+from scratchflow.flows.hop.move import Move
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
@@ -35,11 +34,11 @@ from scratchflow.model.errors.allocation import (
     NodeFailed,
     NodeSilent,
 )
-from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
-from scratchflow.model.errors.hop import HopCutShort, HopUnfinished, NextNodeLost, NextNodeSilent
+from scratchflow.model.errors.hop import HopUnfinished
 from scratchflow.model.errors.workspace import WorkspaceMissing
-from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.requests import (
     EVERY_NODE,
     Backup,
@@ -60,23 +59,6 @@ from scratchflow.process.interrupted import Interrupted
 
 # Whoever goes on working on the old node meanwhile is caught up with a few times, then told.
 _CATCH_UPS = 4
-
-
-class _Move(msgspec.Struct, frozen=True):
-    """Which job is left and, when an earlier run got that far, which one is moved to."""
-
-    old_job: int
-    old_node: str
-    cluster: Cluster
-    leave_behind: bool = False
-    other_nodes: tuple[str, ...] = ()
-    # What only one of them had, by node; filled as it is saved.
-    forks: dict[str, str] = msgspec.field(default_factory=dict)
-    # The snapshots of the profile's other workspaces that the new node has, by name; filled as they are brought.
-    brought: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def say(self, phase: str) -> None:
-        self.cluster.emit(Progress(phase=phase))
 
 
 def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False) -> Hopped:
@@ -103,7 +85,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         # Before anything else is asked for: whoever has to mend something does so on one node.
         saved = _save_nodes(move)[-1].saved
         held = _next_node(move, request)
-        with _says_what_is_held(move, held):
+        with says_what_is_held(move, held):
             if newer:
                 _say_what_forked(move, saved.snapshot, newer)
                 last, snapshot = saved.snapshot, _settle(move, held, newer)
@@ -136,7 +118,7 @@ def _forked(saved: str | None, newer: str | None) -> str | None:
     return saved if newer and saved and saved > newer else None
 
 
-def _say_what_forked(move: _Move, saved: str | None, newer: str) -> None:
+def _say_what_forked(move: Move, saved: str | None, newer: str) -> None:
     fork = _forked(saved, newer)
     if fork:
         message = (
@@ -147,69 +129,7 @@ def _say_what_forked(move: _Move, saved: str | None, newer: str) -> None:
         move.cluster.emit(Warned(code="hop.fork", message=message))
 
 
-@contextmanager
-def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
-    """When one of the two jobs goes in the middle, the error says which one is still held.
-
-    The old one goes by another laptop's `clear`, or a crash. The new one is kept then: whoever moved wanted
-    to go on working, and the last snapshot can be brought there. The new one goes by a crash, or because
-    a slurmctld that was killed has forgotten it.
-    """
-    try:
-        yield
-    except ScratchflowError as error:
-        is_old_held, is_new_held = _still_held(move, held)
-        if is_new_held and not is_old_held:
-            raise HopCutShort.because_of(error, held.job_id, held.node) from error
-        if is_old_held and not is_new_held:
-            raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
-        _require_answer(move, error)
-        raise
-    except Interrupted as interrupted:
-        both = (
-            f"Both nodes are held: `{move.old_node}` (job {move.old_job}) and `{held.node}` (job {held.job_id})."
-            " `scratchflow hop` finishes the move."
-        )
-        raise EndedBySignal(interrupted.signum, both) from interrupted
-
-
-def _require_answer(move: _Move, error: ScratchflowError) -> None:
-    """NextNodeSilent when it is the next job's node that gave no answer: what there is to lose is on the old one.
-
-    Not once commands go to the next one, also since an earlier run: somebody may have worked there.
-    """
-    shown = _open_jobs(move) if isinstance(error, NodeSilent) else None
-    if shown is None or shown.meant != move.old_job:
-        return
-    for job in shown.jobs:
-        if job.job_id != move.old_job and f"(job {job.job_id})" in str(error):
-            raise NextNodeSilent(
-                reason=error,
-                old_node=move.old_node,
-                old_job=move.old_job,
-                node=job.node,
-                job_id=job.job_id,
-            ) from error
-
-
-def _still_held(move: _Move, held: NodeHeld) -> tuple[bool, bool]:
-    """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
-    shown = _open_jobs(move)
-    if shown is None:
-        return True, True
-    numbers = {job.job_id for job in shown.jobs}
-    return move.old_job in numbers, held.job_id in numbers
-
-
-def _open_jobs(move: _Move) -> JobsShown | None:
-    """The profile's jobs; None when nobody says."""
-    try:
-        return move.cluster.on_login("jobs open", OpenJobs(), JobsShown)
-    except ScratchflowError:
-        return None
-
-
-def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
+def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
     shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
     jobs = shown.jobs
     held = [job for job in jobs if job.state in HELD]
@@ -221,10 +141,10 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
     tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
     others = tuple(held[0].nodes[1:])
-    return _Move(held[0].job_id, held[0].node, cluster, leave_behind, others)
+    return Move(held[0].job_id, held[0].node, cluster, leave_behind, others)
 
 
-def _save_nodes(move: _Move) -> list[SavedCopy]:
+def _save_nodes(move: Move) -> list[SavedCopy]:
     """Everything of ours on the old job's nodes, the first one last; refused while some of it is in no snapshot."""
     nodes = [move.old_node, *move.other_nodes]
     copies = save_copies(move.cluster, move.old_job, nodes, "before hop")
@@ -234,7 +154,7 @@ def _save_nodes(move: _Move) -> list[SavedCopy]:
     return copies
 
 
-def _back_up(move: _Move) -> BackupTaken | None:
+def _back_up(move: Move) -> BackupTaken | None:
     """What the old node has now; None when it has no workspace."""
     try:
         request = Backup(message="before hop", purpose="final")
@@ -243,7 +163,7 @@ def _back_up(move: _Move) -> BackupTaken | None:
         return None
 
 
-def _next_node(move: _Move, request: Hold) -> NodeHeld:
+def _next_node(move: Move, request: Hold) -> NodeHeld:
     beside = Hold(
         node=request.node,
         warm=request.warm,
@@ -260,11 +180,11 @@ def _next_node(move: _Move, request: Hold) -> NodeHeld:
             _say_that_the_old_node_may_do(move, request)
         raise
     except NodeSilent as error:  # that of a job which an earlier run was granted
-        _require_answer(move, error)
+        require_answer(move, error)
         raise
 
 
-def _say_that_the_old_node_may_do(move: _Move, request: Hold) -> None:
+def _say_that_the_old_node_may_do(move: Move, request: Hold) -> None:
     """`hop` leaves the old node out, which may have free what was asked for: only another way asks for it, too."""
     message = (
         f"`hop` asks for another node than `{move.old_node}`. To ask for that one, too:"
@@ -273,7 +193,7 @@ def _say_that_the_old_node_may_do(move: _Move, request: Hold) -> None:
     move.cluster.emit(Log(level="info", message=message))
 
 
-def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
+def _bring_over(move: Move, held: NodeHeld) -> tuple[str | None, str | None]:
     """The workspace on the new node, with all that the old one has saved.
 
     Returns the last snapshot of the old node, and the one that the new node is at: the same, or one
@@ -290,7 +210,7 @@ def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
     return last, there
 
 
-def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
+def _settle(move: Move, held: NodeHeld, wanted: str | None) -> str | None:
     """The new node with this snapshot, or with work that came from it; the one that it is at."""
     move.say(f"restoring on {held.node}")
     request = Settle(snapshot=wanted)
@@ -311,7 +231,7 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     return settled.snapshot
 
 
-def _bring_others(move: _Move, held: NodeHeld, saved: NodeSaved) -> None:
+def _bring_others(move: Move, held: NodeHeld, saved: NodeSaved) -> None:
     """The profile's other workspaces that were worked in on the old node, on the new one; again when one has changed.
 
     One that cannot be brought is told by `_say_what_stays`, and stops nothing: it is in a snapshot.
@@ -339,12 +259,12 @@ def _bring_others(move: _Move, held: NodeHeld, saved: NodeSaved) -> None:
             move.brought[name] = snapshot
 
 
-def _warn_not_brought(move: _Move, name: str, node: str, reason: str) -> None:
+def _warn_not_brought(move: Move, name: str, node: str, reason: str) -> None:
     message = f"workspace `{name}` was not brought to `{node}`: {reason}"
     move.cluster.emit(Warned(code="hop.not_brought", message=message))
 
 
-def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
+def _require_equal(move: Move, held: NodeHeld, snapshot: str | None) -> None:
     """The old node is given back only when the new one holds what it had."""
     request = Backup(dry_run=True, purpose="final")
     seen = move.cluster.at_workspace("backup", request, BackupTaken, job_id=held.job_id)
@@ -353,7 +273,7 @@ def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
         raise HopUnfinished(reason=reason, node=move.old_node)
 
 
-def _switch(move: _Move, held: NodeHeld) -> None:
+def _switch(move: Move, held: NodeHeld) -> None:
     cluster = move.cluster
     try:
         cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
@@ -369,7 +289,7 @@ def _switch(move: _Move, held: NodeHeld) -> None:
         verify(cluster.settings, held.node, cluster.emit, may_ask=cluster.caller.may_ask)
 
 
-def _leave(move: _Move, held: NodeHeld, snapshot: str | None) -> tuple[list[SavedCopy], str | None]:
+def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[SavedCopy], str | None]:
     """Gives the old node back, after one more look at it.
 
     Returns what that saved, and the snapshot of what was still changed there.
@@ -393,7 +313,7 @@ def _leave(move: _Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Save
     return copies, left
 
 
-def _say_what_stays(move: _Move, copy: SavedCopy) -> None:
+def _say_what_stays(move: Move, copy: SavedCopy) -> None:
     """Only workspaces of this profile move: of the others it is said where they are."""
     for name, snapshot in copy.saved.others.items():
         if name in copy.saved.old_others or move.brought.get(name) == snapshot:
@@ -418,7 +338,7 @@ def _show_session(cluster: Cluster) -> None:
         cluster.emit(Warned(code="tmux.failed", message=message))
 
 
-def _planned(move: _Move, request: Hold) -> NodeHeld:
+def _planned(move: Move, request: Hold) -> NodeHeld:
     wanted = Hold(
         node=request.node,
         warm=request.warm,
@@ -429,7 +349,7 @@ def _planned(move: _Move, request: Hold) -> NodeHeld:
     return move.cluster.on_login("hold", wanted, NodeHeld)
 
 
-def _foretold(move: _Move, request: Hold) -> Hopped:
+def _foretold(move: Move, request: Hold) -> Hopped:
     got = _planned(move, request)
     return Hopped(
         from_node=move.old_node,

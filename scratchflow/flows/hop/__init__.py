@@ -1,0 +1,1 @@
+"""`hop`, as steps: onto another node, and with `--to` onto another cluster."""

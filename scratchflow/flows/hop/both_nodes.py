@@ -1,0 +1,77 @@
+"""What an error in the middle of a hop says of the two nodes: which of them is still held, and where the work is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scratchflow.flows.hop.move import Move
+from scratchflow.model.errors.allocation import NodeSilent
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.hop import HopCutShort, NextNodeLost, NextNodeSilent
+from scratchflow.model.requests import OpenJobs
+from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.results.status import JobsShown
+from scratchflow.process.interrupted import Interrupted
+
+
+@contextmanager
+def says_what_is_held(move: Move, held: NodeHeld) -> Iterator[None]:
+    """When one of the two jobs goes in the middle, the error says which one is still held.
+
+    The old one goes by another laptop's `clear`, or a crash. The new one is kept then: whoever moved wanted
+    to go on working, and the last snapshot can be brought there. The new one goes by a crash, or because
+    a slurmctld that was killed has forgotten it.
+    """
+    try:
+        yield
+    except ScratchflowError as error:
+        is_old_held, is_new_held = _still_held(move, held)
+        if is_new_held and not is_old_held:
+            raise HopCutShort.because_of(error, held.job_id, held.node) from error
+        if is_old_held and not is_new_held:
+            raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
+        require_answer(move, error)
+        raise
+    except Interrupted as interrupted:
+        both = (
+            f"Both nodes are held: `{move.old_node}` (job {move.old_job}) and `{held.node}` (job {held.job_id})."
+            " `scratchflow hop` finishes the move."
+        )
+        raise EndedBySignal(interrupted.signum, both) from interrupted
+
+
+def require_answer(move: Move, error: ScratchflowError) -> None:
+    """NextNodeSilent when it is the next job's node that gave no answer: what there is to lose is on the old one.
+
+    Not once commands go to the next one, also since an earlier run: somebody may have worked there.
+    """
+    shown = _open_jobs(move) if isinstance(error, NodeSilent) else None
+    if shown is None or shown.meant != move.old_job:
+        return
+    for job in shown.jobs:
+        if job.job_id != move.old_job and f"(job {job.job_id})" in str(error):
+            raise NextNodeSilent(
+                reason=error,
+                old_node=move.old_node,
+                old_job=move.old_job,
+                node=job.node,
+                job_id=job.job_id,
+            ) from error
+
+
+def _still_held(move: Move, held: NodeHeld) -> tuple[bool, bool]:
+    """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
+    shown = _open_jobs(move)
+    if shown is None:
+        return True, True
+    numbers = {job.job_id for job in shown.jobs}
+    return move.old_job in numbers, held.job_id in numbers
+
+
+def _open_jobs(move: Move) -> JobsShown | None:
+    """The profile's jobs; None when nobody says."""
+    try:
+        return move.cluster.on_login("jobs open", OpenJobs(), JobsShown)
+    except ScratchflowError:
+        return None

@@ -1,0 +1,139 @@
+"""An error in the middle of `hop` says which of the two jobs is still held, and where the work is."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from scratchflow.flows.hop import hop as flow
+from scratchflow.model.errors.allocation import (
+    AllocationEnded,
+    NodeSilent,
+)
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.hop import HopCutShort, NextNodeLost, NextNodeSilent
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
+from scratchflow.model.results.restore import Settled
+from scratchflow.process.interrupted import Interrupted
+from tests.unit.flows.hop.hopping import ENDED, NEW, OLD, SILENT, TAKEN, Cluster, hop
+
+
+def test_it_says_which_job_is_held_and_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HopCutShort) as caught:
+        hop(monkeypatch, Cluster(left=[NEW]))
+    error = caught.value
+    assert error.exit_code == ENDED.exit_code
+    assert str(ENDED) in str(error)
+    assert "job 54 on `node-3`" in str(error)
+    assert "scratchflow up" in error.shown_hint
+    assert "scratchflow clear" in error.shown_hint
+
+
+def test_a_next_job_that_slurm_forgot_is_told_with_the_one_that_still_holds_the_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(NextNodeLost) as caught:
+        hop(monkeypatch, Cluster(left=[OLD]))
+    error = caught.value
+    assert error.exit_code == ENDED.exit_code
+    assert str(ENDED) in str(error)
+    assert "job 53 still holds `node-2`" in str(error)
+    assert "scratchflow hop" in error.shown_hint
+
+
+class NextIsSilent(Cluster):
+    """A cluster whose next node loses power once it is granted, and Slurm does not know yet."""
+
+    def __init__(self) -> None:
+        super().__init__(left=[OLD, NEW])
+
+    def at_workspace(
+        self, do: str, *_: object, job_id: int, **__: object
+    ) -> NodeSaved | Settled | BackupTaken:
+        if job_id == NEW:
+            raise SILENT
+        return TAKEN if do == "backup" else super().at_workspace(do, job_id=job_id)
+
+
+class OldIsSilent(NextIsSilent):
+    """The same when the node that is left does not answer any more."""
+
+    def at_workspace(
+        self, do: str, *_: object, job_id: int, **__: object
+    ) -> NodeSaved | Settled | BackupTaken:
+        if do == "backup":
+            raise NodeSilent(node="node-2", job_id=OLD, reason="no route to host")
+        return super().at_workspace(do, job_id=job_id)
+
+
+def require_told(error: NextNodeSilent) -> None:
+    assert error.exit_code == SILENT.exit_code
+    assert str(SILENT) in str(error)
+    assert "the workspace is on `node-2` (job 53), as it was" in str(error)
+    assert "`scancel 54` on the login host gives back that node alone" in error.shown_hint
+    assert "`scratchflow hop`" in error.shown_hint
+    assert "clear" not in error.shown_hint
+
+
+def test_a_next_node_without_an_answer_is_told_with_where_the_work_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(NextNodeSilent) as caught:
+        hop(monkeypatch, NextIsSilent())
+    require_told(caught.value)
+
+
+def test_so_is_that_of_an_earlier_run_which_is_still_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object) -> NodeHeld:
+        raise SILENT
+
+    cluster = Cluster(left=[])
+    cluster.jobs = [OLD, NEW]
+    monkeypatch.setattr(flow, "hold", silent)
+    with pytest.raises(NextNodeSilent) as caught:
+        hop(monkeypatch, cluster)
+    require_told(caught.value)
+    cluster.jobs = [OLD]  # nobody knows which one it is
+    with pytest.raises(NodeSilent):
+        hop(monkeypatch, cluster)
+
+
+def test_of_an_old_node_without_an_answer_that_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NodeSilent, match="node-2"):
+        hop(monkeypatch, OldIsSilent())
+
+
+def test_nor_once_commands_go_to_the_new_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = NextIsSilent()
+    cluster.meant = NEW
+    with pytest.raises(NodeSilent):
+        hop(monkeypatch, cluster)
+
+
+def test_ctrl_c_with_two_nodes_in_hand_names_both_and_the_way_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(flow, "_bring_over", interrupted)
+    with pytest.raises(EndedBySignal) as caught:
+        hop(monkeypatch, Cluster(left=[OLD, NEW]))
+    assert caught.value.exit_code == 128 + signal.SIGINT
+    assert str(caught.value) == (
+        "Cancelled. Both nodes are held: `node-2` (job 53) and `node-3` (job 54)."
+        " `scratchflow hop` finishes the move."
+    )
+
+
+@pytest.mark.parametrize(
+    "left", [[], [OLD, NEW], SlurmUnreachable(host="login", reason="no answer")]
+)
+def test_it_says_nothing_of_that_when_it_is_not_so(
+    monkeypatch: pytest.MonkeyPatch, left: list[int] | ScratchflowError
+) -> None:
+    with pytest.raises(AllocationEnded):
+        hop(monkeypatch, Cluster(left=left))
