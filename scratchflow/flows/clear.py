@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.every_node import fork_warning
 from scratchflow.flows.alias import has_alias, park
+from scratchflow.flows.clear_here import clear_here
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
-from scratchflow.login.detached_runs import end_runs_here
-from scratchflow.login.host import LoginHost
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
@@ -24,11 +22,11 @@ from scratchflow.model.errors.allocation import (
     OtherNodeFailed,
 )
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import Backup, DryRun, OpenJobs, Release, SaveNode
+from scratchflow.model.requests import OpenJobs, Release, SaveNode
 from scratchflow.model.results.allocation import Cleared, NodeReleased
-from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken, NodeSaved
+from scratchflow.model.results.backup import NodeSaved
 from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
 from scratchflow.model.text import counted
 from scratchflow.workspace.job_scratch import goes_with_job
@@ -64,7 +62,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     if options.pending:
         return _withdraw(cluster, options)
     if cluster.settings.profile.scheduler == "none":
-        return _clear_here(cluster, options)
+        return clear_here(cluster, backup=options.backup, dry_run=options.dry_run)
     shown = cluster.on_login("jobs open", OpenJobs(detached=True, others_too=True), JobsShown)
     jobs = shown.jobs
     # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
@@ -345,60 +343,3 @@ def _debug_words(copy: SavedCopy) -> str:
 def _named(saved: NodeSaved) -> str:
     paths = ", ".join(f"`{path}`" for path in saved.unsaved_paths[:_NAMED])
     return f"{paths}, …" if saved.unsaved > _NAMED else paths
-
-
-def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
-    """On one machine nothing is given back: what could not be read stays where it is."""
-    cluster.emit(Progress(phase="the last backup"))
-    try:
-        options = Backup(message="before clear", purpose="final")
-        return cluster.at_workspace("backup", options, BackupTaken)
-    except WorkspaceMissing:
-        message = "there is no workspace on this machine: nothing to back up"
-        cluster.emit(Log(level="info", message=message))
-        return None
-    except WorkspaceAtFormerScratch:
-        raise
-    except ScratchflowError as error:
-        raise FinalBackupFailed.because_of(error) from error
-
-
-def _foretell_backup_here(cluster: Cluster) -> None:
-    """Refuses in a dry run what the last backup would be refused for."""
-    options = Backup(message=_MESSAGE, purpose="final", dry_run=True)
-    with suppress(WorkspaceMissing):
-        cluster.at_workspace("backup", options, BackupTaken)
-
-
-def _clear_here(cluster: Cluster, options: ClearOptions) -> Cleared:
-    """On one machine: what runs there is not in a job whose end would end it."""
-    taken = None
-    if options.backup and options.dry_run:
-        _foretell_backup_here(cluster)
-    elif options.backup:
-        taken = _final_backup_here(cluster)
-    if not options.dry_run:
-        # After the last backup, not before: had that failed, nobody would save it any more.
-        cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
-        end_all(cluster)
-    return _end_session(cluster, options, taken)
-
-
-def _end_session(cluster: Cluster, options: ClearOptions, taken: BackupTaken | None) -> Cleared:
-    settings = cluster.settings
-    saving = ["scratchflow backup"] if options.backup else []
-    login = LoginHost(settings, cluster.caller.environment, cluster.emit)
-    session = login.tmux.session(settings.name) if login.has_tmux else None
-    ended = session is not None and not options.dry_run and end_runs_here(login)
-    return Cleared(
-        job_id=None,
-        snapshot=taken.snapshot if taken else None,
-        released=ended,
-        session_ended=ended,
-        commands=[*saving, f"tmux -L scratchflow kill-session -t ={session}"]
-        if options.dry_run and session
-        else [],
-        dry_run=options.dry_run,
-        unsaved=taken.unsaved if taken else 0,
-        unsaved_paths=taken.unsaved_paths if taken else [],
-    )
