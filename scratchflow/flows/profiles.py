@@ -209,7 +209,7 @@ def _own(
     values: Mapping[str, str],
     chosen: set[str] | None = None,
 ) -> dict[str, str]:
-    """The values, with names of its own where it would share them; those that were chosen stay."""
+    """The values, with names of its own where it would share them; those that were chosen stay. The default stays what it was."""
     assignments = {f"profiles.{name}.{key}": value for key, value in values.items()}
     profile = settings_in(plan_edits(place, assignments).after, place, name).profile
     names = {*file_profiles(asked, environment), LOCAL}
@@ -217,7 +217,14 @@ def _own(
     for key, value in own_names(name, profile, others).items():
         if key not in (values.keys() if chosen is None else chosen):
             assignments[f"profiles.{name}.{key}"] = value
-    return assignments
+    return assignments | _default_kept(asked, environment)
+
+
+def _default_kept(asked: Asked, environment: Environment) -> dict[str, str]:
+    """The file's only profile as its default: another one must not leave commands without `-p` asking which is meant."""
+    names = list(file_profiles(asked, environment))
+    is_needed = len(names) == 1 and not default_profile(asked, environment)
+    return {"default_profile": names[0]} if is_needed else {}
 
 
 def _texts(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

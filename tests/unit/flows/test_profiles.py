@@ -111,6 +111,23 @@ def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) ->
     assert desk.file.read_text().startswith(FILE)
 
 
+def test_a_second_profile_leaves_commands_without_p_with_the_first(desk: Desk) -> None:
+    desk.file.write_text('[profiles.uni]\nlogin = "aws"\n')
+    copy(desk.asked, ENVIRONMENT, "uni", "long", {}, dry_run=False)
+    assert load_settings(desk.asked, ENVIRONMENT).name == "uni"
+    add(desk.asked, ENVIRONMENT, "third", {"login": "x"}, dry_run=False)
+    assert load_settings(desk.asked, ENVIRONMENT).name == "uni"
+    desk.file.write_text("")
+    add(desk.asked, ENVIRONMENT, "alone", {"login": "x"}, dry_run=False)
+    assert "default_profile" not in desk.file.read_text()
+
+
+def test_where_nobody_has_chosen_among_several_nothing_is_chosen_for_them(desk: Desk) -> None:
+    desk.file.write_text('[profiles.uni]\nlogin = "aws"\n\n[profiles.lab]\nlogin = "lab"\n')
+    add(desk.asked, ENVIRONMENT, "third", {"login": "x"}, dry_run=False)
+    assert "default_profile" not in desk.file.read_text()
+
+
 def test_a_name_that_is_taken_or_unknown_changes_nothing(desk: Desk) -> None:
     for name in ("uni", "local"):
         with pytest.raises(UsageInvalid, match="already"):
