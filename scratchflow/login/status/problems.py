@@ -253,7 +253,10 @@ def job_problems(
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""
         if last.cause == "node_fail" and _had_several_nodes(last):
             reason = "one of its nodes failed"
-        detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
+        where = (
+            f" on `{last.node}`" if last.node else ""
+        )  # a request that was refused never had one
+        detail = f"job {last.job_id}{where} has ended: {reason}"
         fix = "`scratchflow up` takes another node"
         yield Problem(name="allocation.ended", detail=detail, fix=fix)
     if autobackup.overdue:

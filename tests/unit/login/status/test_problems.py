@@ -105,10 +105,10 @@ def test_an_end_that_the_user_did_not_ask_for_is_told(cause: str, problems: list
 @pytest.mark.parametrize(
     ("state", "nodes", "words"),
     [
-        ("ended", 1, "`node-1` has ended: its node failed"),
-        ("ended", 2, "`node-1` has ended: one of its nodes failed"),
-        ("completing", 1, "`node-1` has ended: one of its nodes failed"),
-        ("completing", 0, "`?` has ended: its node failed"),
+        ("ended", 1, " on `node-1` has ended: its node failed"),
+        ("ended", 2, " on `node-1` has ended: one of its nodes failed"),
+        ("completing", 1, " on `node-1` has ended: one of its nodes failed"),
+        ("completing", 0, " has ended: its node failed"),
     ],
 )
 def test_no_node_is_blamed_that_did_not_fail(state: str, nodes: int, words: str) -> None:
@@ -116,7 +116,7 @@ def test_no_node_is_blamed_that_did_not_fail(state: str, nodes: int, words: str)
     ended = msgspec.structs.replace(job(1, state, cause="node_fail"), nodes=names)
     off = AutobackupShown(enabled=False, every_s=1)
     (problem,) = job_problems([ended], None, off)
-    assert problem.detail == f"job 1 on {words}"
+    assert problem.detail == f"job 1{words}"
 
 
 def test_a_dead_auto_backup_is_told_once_and_not_with_its_last_error() -> None:
