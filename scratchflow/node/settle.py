@@ -73,7 +73,7 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
         wanted = request.snapshot
     else:
         newest = find_snapshot(catalogue, LATEST)
-        tell_if_safety(catalogue, newest, notify)
+        tell_if_safety(place, catalogue, newest, notify)
         wanted = newest.id
     options = RestoreOptions(snapshot=wanted, dry_run=request.dry_run, beside=request.beside)
     restored = restore(context, notify, options)

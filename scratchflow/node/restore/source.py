@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
-from scratchflow.store.checks.verified import noting_damage
+from scratchflow.store.checks.verified import known_problems, noting_damage, read_verified
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -84,7 +84,7 @@ def find_source(
         ):
             yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
-    manifest = _find_manifest(context, notify, options, catalogue, interrupted)
+    manifest = _find_manifest(context, notify, options, place, catalogue, interrupted)
     catalogue.require_whole(manifest)
     roots = [manifest.workspace, *manifest.also]
     in_place = options.to is None and not options.paths and not options.dry_run
@@ -109,6 +109,7 @@ def _find_manifest(
     context: NodeContext,
     notify: Notifier,
     options: RestoreOptions,
+    place: StoreDirectory,
     catalogue: Catalogue,
     interrupted: Restoring | None,
 ) -> Manifest:
@@ -122,7 +123,7 @@ def _find_manifest(
             found = find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
         if options.snapshot != LATEST:
             return found
-        return _before_safety(catalogue, found, notify, is_part=bool(options.paths))
+        return _before_safety(place, catalogue, found, notify, is_part=bool(options.paths))
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.by_id(interrupted.snapshot)
@@ -130,7 +131,12 @@ def _find_manifest(
 
 
 def _before_safety(
-    catalogue: Catalogue, newest: Manifest, notify: Notifier, *, is_part: bool
+    place: StoreDirectory,
+    catalogue: Catalogue,
+    newest: Manifest,
+    notify: Notifier,
+    *,
+    is_part: bool,
 ) -> Manifest:
     """Of a part, the newest snapshot that no restore has taken before it replaced something: that one has what is not wanted any more.
 
@@ -140,7 +146,7 @@ def _before_safety(
     if found.id == newest.id:
         return found
     if not is_part:
-        tell_if_safety(catalogue, newest, notify)
+        tell_if_safety(place, catalogue, newest, notify)
         return newest
     notify.remark(
         f"snapshot {found.id} is used: the newest, {newest.id}, was saved before another restore, and has what that"
@@ -149,14 +155,19 @@ def _before_safety(
     return found
 
 
-def tell_if_safety(catalogue: Catalogue, newest: Manifest, notify: Notifier) -> None:
+def tell_if_safety(
+    place: StoreDirectory, catalogue: Catalogue, newest: Manifest, notify: Notifier
+) -> None:
     """Says of the newest snapshot, when it is brought as a whole, that a restore has replaced what is in it."""
-    found = _no_safety(catalogue, newest)
-    if found.id != newest.id:
-        notify.remark(
-            f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced;"
-            f" `scratchflow restore {found.id}` brings the one before it"
-        )
+    if newest.purpose != "safety":
+        return
+    damaged = known_problems(catalogue, read_verified(place))
+    found = _no_safety(catalogue, newest, damaged)
+    other = f"; `scratchflow restore {found.id}` brings the one before it"
+    notify.remark(
+        f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced"
+        f"{other if found.id != newest.id else ''}"
+    )
 
 
 def replaced_by(newest: Manifest) -> str:
@@ -165,10 +176,13 @@ def replaced_by(newest: Manifest) -> str:
     return wanted if newest.purpose == "safety" and is_snapshot_id(wanted) else ""
 
 
-def _no_safety(catalogue: Catalogue, newest: Manifest) -> Manifest:
-    """The newest one that was not taken before a restore."""
+def _no_safety(
+    catalogue: Catalogue, newest: Manifest, damaged: Container[str] = frozenset()
+) -> Manifest:
+    """The newest one that was not taken before a restore, nor is damaged."""
     line = reversed(catalogue.main_line)
-    return next((one for one in line if one.purpose != "safety"), newest)
+    fit = (one for one in line if one.purpose != "safety" and one.id not in damaged)
+    return next(fit, newest)
 
 
 def _present(roots: list[str], index: Index) -> list[str]:

@@ -15,11 +15,19 @@ def newest_whole(
 ) -> Manifest | None:
     """The newest snapshot that is neither known to be damaged nor in doubt; None when there is none.
 
-    `before`: only of those that are older than this one.
+    In place of a damaged one that a restore made the newest, the one that it was made from: it has the same state,
+    whenever it was taken. `before`: only of those that are older than this one.
     """
     older = tuple(one for one in catalogue.snapshots if not before or one.id < before)
     noted = problems_noted(catalogue.snapshots, known)
-    return Catalogue(older, damaged={**noted, **catalogue.damaged}).latest_whole
+    rest = Catalogue(older, damaged={**noted, **catalogue.damaged})
+    whole = {one.id: one for one in older if one.id not in rest.damaged}
+    for one in reversed(rest.main_line):
+        if one.id in whole:
+            return one
+        if one.purpose == "restored" and one.parent in whole:
+            return whole[one.parent]
+    return rest.latest_whole
 
 
 def brings_back(whole: Manifest, now_s: float, which: str = "the newest whole one") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from shutil import copytree
 
@@ -350,6 +351,24 @@ def test_all_of_it_comes_from_the_newest_and_it_is_said_what_that_is(desk: Desk)
     assert desk.restore(dry_run=True).snapshot == safety
     said = [event.message for event in desk.events if isinstance(event, Log)]
     assert any(f"{safety}, was saved before a restore" in one and str(good) in one for one in said)
+
+
+def test_a_damaged_one_is_not_named_as_the_one_before_it(desk: Desk) -> None:
+    first = desk.backup().snapshot
+    desk.write("work/a", "good")
+    damaged = desk.backup().snapshot or ""
+    desk.write("work/a", "bad")
+    desk.restore(paths=("a",))
+    for fine, broken in ((damaged, ""), (first, damaged), (None, first or "")):
+        if broken:
+            desk.place.archive(broken).unlink()
+        desk.events.clear()
+        with suppress(SnapshotDamaged):  # the newest one may need what is gone
+            desk.restore(dry_run=True)
+        said = [event.message for event in desk.events if isinstance(event, Log)]
+        assert any("was saved before a restore" in one for one in said)
+        assert any(f"`scratchflow restore {fine}`" in one for one in said) == (fine is not None)
+        assert not broken or not any(broken in one for one in said)
 
 
 def test_before_a_part_is_restored_into_what_is_left_the_whole_one_is_kept(desk: Desk) -> None:

@@ -40,6 +40,17 @@ def test_only_older_ones_count_where_that_is_asked_for() -> None:
     assert newest_whole(Catalogue(listed), {}, before=A) is None
 
 
+def test_in_place_of_a_damaged_restored_one_its_source_is_taken_also_a_fork() -> None:
+    listed = (
+        make_manifest(A),
+        make_manifest(B, beside=True, purpose="safety"),
+        make_manifest(C, purpose="restored", parent=B),
+    )
+    assert id_of(newest_whole(Catalogue(listed, damaged={C: "cut"}), {})) == B
+    assert id_of(newest_whole(Catalogue(listed, damaged={C: "cut", B: "cut"}), {})) == A
+    assert id_of(newest_whole(Catalogue(listed, damaged={C: "cut"}), {}, before=C)) == A
+
+
 def test_the_sentence_has_the_command_and_the_age() -> None:
     one = make_manifest(A)
     now_s = taken_at(one).timestamp() + 3 * 3600
