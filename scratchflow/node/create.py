@@ -136,11 +136,12 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
     adds_environment = request.env != "none" and context.workspace.path.is_dir()
     if known is not None and (brings or not adds_environment):
         workspace = context.workspace.name
-        raise WorkspaceKnown(
-            workspace=workspace,
-            snapshot=known,
+        raise WorkspaceKnown.of(
+            workspace,
+            known,
             second=_second(context, request),
             there=context.where_files_are_copied,
+            is_here=context.workspace.path.is_dir(),
         )
     return known
 

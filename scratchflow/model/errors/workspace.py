@@ -99,10 +99,17 @@ class WorkspaceKnown(ScratchflowError):
     code = "workspace.known"
     exit_code = 35
     message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
-    hint = (
-        "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it; to add files to"
-        " this one, copy them {there}"
-    )
+    hint = "{next_step}; `{second}` makes a second workspace beside it"
+
+    @classmethod
+    def of(
+        cls, workspace: str, snapshot: str | None, *, second: str, there: str, is_here: bool
+    ) -> WorkspaceKnown:
+        """`there` ends a sentence about copying files into it; `is_here` says whether it is on this node now."""
+        adding = f"to add files to it, copy them {there}"
+        back = "`scratchflow restore` brings it back"
+        next_step = adding if is_here else f"{back}; {adding}"
+        return cls(workspace=workspace, snapshot=snapshot, second=second, next_step=next_step)
 
 
 class WorkspaceFailed(ScratchflowError):

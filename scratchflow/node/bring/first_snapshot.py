@@ -56,11 +56,12 @@ def commit_first(
         if not is_vacant(place, catalogue):
             name = context.workspace.name
             second = f"scratchflow --set workspace={name}2 create"
-            raise WorkspaceKnown(
-                workspace=name,
-                snapshot=catalogue.newest_id,
+            raise WorkspaceKnown.of(
+                name,
+                catalogue.newest_id,
                 second=second,
                 there=context.where_files_are_copied,
+                is_here=context.workspace.path.is_dir(),
             )
         before = notify.warnings
         chosen = snapshot or fresh_id(catalogue, context.now(), context.token(3))

@@ -110,8 +110,13 @@ def test_the_refusal_says_where_files_are_copied_to(desk: Desk, scheduler: str) 
         create(context, desk.notify, Create(named="laptop:~/thesis"), {})
     is_here = f"copy them into `{desk.work}`" in caught.value.shown_hint
     assert is_here == (scheduler == "none")
+    assert "`scratchflow restore`" not in caught.value.shown_hint
     by_ssh = f"`scp` or `rsync` to `compile_machine:{desk.work}`"
     assert (by_ssh in caught.value.shown_hint) == (scheduler == "slurm")
+    desk.work.rename(desk.work.with_name("away"))
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(context, desk.notify, Create(named="laptop:~/thesis"), {})
+    assert caught.value.shown_hint.startswith("`scratchflow restore` brings it back; ")
 
 
 def test_an_environment_is_made_with_the_profile_s_modules_and_variables(tmp_path: Path) -> None:
