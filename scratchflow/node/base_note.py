@@ -52,16 +52,18 @@ def note_equal(
     from scratchflow.node.snapshot.result import unsaved_fields
 
     try:
-        job_id, job_name = _this_job(context) if is_own else _job_of_copy(context, place)
+        before, where = record_of(context, place), printable(context.workspace.path)
+        job_id, job_name = _this_job(context) if is_own else _job_of_copy(before)
         record = NodeRecord(
             node=context.node,
             snapshot=snapshot,
-            workspace_path=printable(context.workspace.path),
+            workspace_path=where,
             job_id=job_id,
             job_name=job_name,
             time=_now(),
             dirty=False,
             goes_with_job=context.scratch_goes_with_job,
+            earlier_paths=before.moved_to(where) if before else [],
             **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
         )
         record_node(place, record)
@@ -120,9 +122,8 @@ def _this_job(context: NodeContext) -> tuple[int | None, str]:
     return context.job_id, context.job_name()
 
 
-def _job_of_copy(context: NodeContext, place: StoreDirectory) -> tuple[int | None, str]:
+def _job_of_copy(record: NodeRecord | None) -> tuple[int | None, str]:
     """The job that restored the copy on this node, or stored something of it; its number and name."""
-    record = record_of(context, place)
     return (record.job_id, record.job_name) if record else (None, "")
 
 

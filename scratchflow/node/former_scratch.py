@@ -7,6 +7,7 @@ snapshot would be left behind, on a node that may be given back or on a disk tha
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,8 +24,9 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.nodes import NodeRecord
+from scratchflow.store.nodes import NodeRecord, scratch_of
 from scratchflow.workspace.notes import is_noted_by, read_restoring
+from scratchflow.workspace.workspace import Workspace
 
 
 def require_at_scratch(context: NodeContext) -> None:
@@ -34,18 +36,35 @@ def require_at_scratch(context: NodeContext) -> None:
     """
     place = find_place(context.store, context.workspace.name)
     record = record_of(context, place)
-    path = printable(context.workspace.path)
-    if record is None or record.workspace_path == path:
+    if record is None:
         return
-    former = Path(record.workspace_path)
-    if not may_hold_something(former) or _is_same(former, context.workspace.path):
-        return
-    where = record.workspace_path, context.workspace.name, path
-    if context.job_id is not None:
-        if is_of_job(record, context):
-            raise WorkspaceAtFormerScratch.of(*where)
-    elif context.profile.scheduler == "none" and _has_unsaved(context, place, record):
-        raise UnsavedAtFormerScratch.of(*where)
+    now = printable(context.workspace.path)
+    if context.job_id is None:
+        if context.profile.scheduler != "none":
+            return
+        for former in former_places(context.workspace, context.settings.name, record):
+            if _has_unsaved(context, place, former):
+                raise UnsavedAtFormerScratch.of(printable(former.path), former.name, now)
+    elif record.workspace_path != now and is_of_job(record, context):
+        former_path = Path(record.workspace_path)
+        if may_hold_something(former_path) and not _is_same(former_path, context.workspace.path):
+            raise WorkspaceAtFormerScratch.of(record.workspace_path, context.workspace.name, now)
+
+
+def former_places(workspace: Workspace, profile: str, record: NodeRecord) -> Iterator[Workspace]:
+    """The workspace as this profile had it elsewhere on the node since it was at its present place; the latest first.
+
+    Another profile with the same store may have one in between: that is none of this one's business.
+    """
+    now = printable(workspace.path)
+    is_here = is_noted_by(workspace, profile)
+    for path in [record.workspace_path, *record.earlier_paths]:
+        if path == now and is_here:
+            return
+        former = msgspec.structs.replace(workspace, scratch=scratch_of(path, workspace.name))
+        is_elsewhere = path != now and not _is_same(former.path, workspace.path)
+        if is_elsewhere and is_noted_by(former, profile) and may_hold_something(former.path):
+            yield former
 
 
 def require_workspace_here(context: NodeContext) -> None:
@@ -63,15 +82,8 @@ def _is_same(former: Path, now: Path) -> bool:
         return False
 
 
-def _has_unsaved(context: NodeContext, place: StoreDirectory, record: NodeRecord) -> bool:
-    """Whether the profile's own workspace at the former place differs from the snapshot that it came from.
-
-    Another profile with the same store may have its workspace there: that is none of this one's business.
-    """
-    scratch = record.scratch_of(context.workspace.name)
-    former = msgspec.structs.replace(context.workspace, scratch=scratch)
-    if not is_noted_by(former, context.settings.name):
-        return False
+def _has_unsaved(context: NodeContext, place: StoreDirectory, former: Workspace) -> bool:
+    """Whether the workspace at a former place differs from the snapshot that it came from."""
     if read_restoring(former) is not None:
         return True
     from scratchflow.node.snapshot.options import SnapshotOptions  # what scans: for this case alone

@@ -19,6 +19,7 @@ from scratchflow.store.failures import store_errors
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
 _SUFFIX = ".json"
 _RECORD_LIMIT_BYTES = 65536
+_MOST_EARLIER_PATHS = 8
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,15 +42,25 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_paths: list[str] = []
     # The snapshot of a restore that has begun to change the copy and is not through.
     restoring: str = ""
+    # Where on this node copies were before, the latest first: another scratch in the profile, or another profile.
+    earlier_paths: list[str] = []
 
-    def scratch_of(self, workspace: str) -> Path:
-        """The scratch that the workspace of this name was on."""
-        return Path(self.workspace_path.removesuffix(f"/{workspace}") or "/")
+    def moved_to(self, workspace_path: str) -> list[str]:
+        """The `earlier_paths` of a record that follows this one and is of this path; without a copy that went with its job."""
+        last = [] if self.goes_with_job else [self.workspace_path]
+        paths = dict.fromkeys([*last, *self.earlier_paths])
+        paths.pop(workspace_path, None)
+        return list(paths)[:_MOST_EARLIER_PATHS]
 
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether this job wrote it; by its number alone where one of the names is not known."""
         names = {self.job_name, job_name}
         return self.job_id == job_id and ("" in names or len(names) == 1)
+
+
+def scratch_of(workspace_path: str, workspace: str) -> Path:
+    """The scratch that the workspace of this name was on, when this was its path."""
+    return Path(workspace_path.removesuffix(f"/{workspace}") or "/")
 
 
 def is_node_name(text: str) -> bool:

@@ -34,8 +34,8 @@ expand() {
     done
 }
 
-# NUMBER STORE: the workspaces that have snapshots there, how many, which nodes hold copies, and how many jobs
-# have records.
+# NUMBER STORE: the workspaces that have snapshots there, how many, which nodes hold copies, how many jobs
+# have records, and what each node's own record says.
 look() {
     for place in "$2"/*/; do
         name=${place%/}
@@ -57,6 +57,9 @@ look() {
         real=$(cd -- "$place" && pwd -P)
         printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' \
             "$mark" workspace "$1" "$name" "$count" "$nodes" "$jobs" "$real"
+        for record in "$place"nodes/*.json; do
+            [ ! -f "$record" ] || printf '%s\t%s\t%s\t%s\n' "$mark" copy "$real" "$(cat -- "$record")"
+        done
     done
 }
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-import msgspec
-
-from scratchflow.disk.trees import may_hold_something
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation, ThisMachine
 from scratchflow.model.errors.workspace import UnsavedAtFormerScratch, WorkspaceAtFormerScratch
 from scratchflow.model.results.status import Problem
 from scratchflow.model.text import printable
+from scratchflow.node.former_scratch import former_places
 from scratchflow.store.nodes import NodeRecord
-from scratchflow.workspace.notes import is_noted_by
 
 
 def workspace_at_former_scratch(
@@ -43,16 +39,15 @@ def left_at_former_scratch(
     if not isinstance(held, ThisMachine):
         return
     record = next((one for one in records if one.node == held.node), None)
-    workspace = login.workspace_of(held)
-    path = printable(workspace.path)
-    if record is None or record.workspace_path == path:
+    if record is None:
         return
-    former = msgspec.structs.replace(workspace, scratch=record.scratch_of(workspace.name))
-    if is_noted_by(former, login.settings.name) and may_hold_something(Path(record.workspace_path)):
-        error = UnsavedAtFormerScratch.of(record.workspace_path, workspace.name, path)
+    workspace = login.workspace_of(held)
+    for former in former_places(workspace, login.settings.name, record):
+        path = printable(former.path)
+        error = UnsavedAtFormerScratch.of(path, workspace.name, printable(workspace.path))
         yield Problem(
             name=WorkspaceAtFormerScratch.code,
-            detail=f"`scratch` was changed, and the workspace is still at the former place, `{record.workspace_path}`;"
+            detail=f"`scratch` was changed, and the workspace is still at the former place, `{path}`;"
             " what was done there since the last backup is in no snapshot",
             fix=error.shown_hint,
         )

@@ -166,8 +166,46 @@ def test_an_interrupted_restore_at_the_former_place_is_not_left_behind(
 def test_the_workspace_of_another_profile_with_the_same_store_hinders_nothing(
     moved: tuple[Desk, Desk],
 ) -> None:
-    _, now = moved
-    settings = msgspec.structs.replace(now.context.settings, name="another")
-    another = Desk(msgspec.structs.replace(now.context, settings=settings))
+    another = of_profile(moved[1], "another")
     another.restore()
     assert sorted(os.listdir(another.work)) == ["saved"]
+
+
+def of_profile(desk: Desk, name: str) -> Desk:
+    settings = msgspec.structs.replace(desk.context.settings, name=name)
+    return Desk(msgspec.structs.replace(desk.context, settings=settings))
+
+
+def test_the_workspace_of_another_profile_at_the_new_place_hides_nothing(
+    moved: tuple[Desk, Desk],
+) -> None:
+    former, now = moved
+    of_profile(now, "another").restore()
+    for command in ("up", "backup", "restore"):
+        with pytest.raises(UnsavedAtFormerScratch):
+            COMMANDS[command](now)
+    former.backup()
+    now.restore()
+    assert (now.work / "unsaved").exists()
+
+
+def test_nor_does_that_of_another_profile_at_a_third_place(
+    moved: tuple[Desk, Desk], tmp_path: Path
+) -> None:
+    former, now = moved
+    another = of_profile(in_job(former, tmp_path / "third", job=None), "another")
+    another.restore()
+    with pytest.raises(UnsavedAtFormerScratch):
+        now.restore()
+
+
+def test_a_copy_that_the_profile_moved_on_from_is_not_looked_at_again(
+    moved: tuple[Desk, Desk],
+) -> None:
+    former, now = moved
+    former.backup()
+    now.restore()
+    former.write("work/late", "x")
+    now.write("work/new", "x")
+    now.backup()
+    assert settle(now.context, now.notify, Settle()).action == "nothing"

@@ -71,3 +71,17 @@ def test_what_cannot_be_read_is_passed_over(place: StoreDirectory) -> None:
 
 def test_a_store_without_records_has_no_warm_nodes(tmp_path: Path) -> None:
     assert read_nodes(find_place(tmp_path / "nowhere", "work")) == []
+
+
+def test_where_copies_were_before_is_kept_the_latest_first_and_not_for_ever() -> None:
+    first = record("n1")
+    paths: list[str] = []
+    last = first
+    for number in range(20):
+        path = f"/scratch/alice/{number}/work"
+        last = msgspec.structs.replace(last, workspace_path=path, earlier_paths=last.moved_to(path))
+        paths.insert(0, path)
+    assert last.earlier_paths == paths[1:9]
+    assert last.moved_to(paths[3])[:4] == [paths[0], paths[1], paths[2], paths[4]]
+    gone = msgspec.structs.replace(last, goes_with_job=True)
+    assert gone.moved_to("/elsewhere/work") == last.earlier_paths

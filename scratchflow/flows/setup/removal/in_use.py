@@ -157,10 +157,10 @@ def beneath(directory: str, path: str) -> str:
 
 
 def _may_overlap(one: str, other: str) -> bool:
-    return _may_hold(one, other) or _may_hold(other, one)
+    return may_hold(one, other) or may_hold(other, one)
 
 
-def _may_hold(above: str, path: str) -> bool:
+def may_hold(above: str, path: str) -> bool:
     """Whether the path is that directory or in it, whatever the names in either mean."""
     pattern, end = "", 0
     text = _with_tilde(above)

@@ -13,6 +13,7 @@ from scratchflow.flows.setup.removal.in_use import (
     still_used,
     users_of,
 )
+from scratchflow.flows.setup.removal.left_at_former_scratch import copies_at_former_scratch
 from scratchflow.flows.setup.removal.left_here import completion_left, left_here, ssh_backup_left
 from scratchflow.flows.setup.removal.left_in_store import (
     number_of,
@@ -145,6 +146,7 @@ def _on_cluster(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
     yield from copies_left(scope, traces)
     if scope.all_profiles:
         yield from on_other_scratches(scope, traces)
+    yield from copies_at_former_scratch(scope, traces)
     yield from _notes_there(scope, traces)
 
 

@@ -88,7 +88,7 @@ class _Scratch:
         """A workspace of no profile of the file, on a scratch that another one has, too."""
         return LeftBehind(
             what=f"{path} and our notes of it on the scratch of {', '.join(self._held[path])}",
-            how=f"{self._first}{unless_used(self._sharing)}{_in_jobs([path, *self._notes([path])])}",
+            how=f"{self._first}{unless_used(self._sharing)}{in_jobs([path, *self._notes([path])])}",
         )
 
     def _made_environment(self) -> Iterator[LeftBehind]:
@@ -96,7 +96,7 @@ class _Scratch:
         if self._nodes and made not in self._held and not self._scope.users_of(made):
             yield LeftBehind(
                 what=f"{made} on the scratch of {', '.join(self._nodes)}, if `create --env` made an environment there",
-                how=f"{self._first}{unless_used(self._sharing)}{_in_jobs([made])}",
+                how=f"{self._first}{unless_used(self._sharing)}{in_jobs([made])}",
             )
 
     def _ours(self, paths: Sequence[str]) -> Iterator[LeftBehind]:
@@ -107,7 +107,7 @@ class _Scratch:
         nodes = sorted({node for path in paths for node in self._held[path]})
         yield LeftBehind(
             what=f"copies of the workspace{named} and our notes on the scratch of {', '.join(nodes)}",
-            how=f"{self._first}{_in_jobs([*paths, *notes])}",
+            how=f"{self._first}{in_jobs([*paths, *notes])}",
         )
 
     def _with_nodes(
@@ -158,7 +158,8 @@ class _Scratch:
         return [f"{notes}/{path.rpartition('/')[2]}" for path in workspaces]
 
 
-def _in_jobs(paths: Sequence[str]) -> str:
+def in_jobs(paths: Sequence[str]) -> str:
+    """How to remove what lies on nodes."""
     return f"`{command_there(paths)}` in a job on each, {_OR_LEAVE_THEM}"
 
 

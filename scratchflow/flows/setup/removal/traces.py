@@ -24,6 +24,8 @@ class WorkspaceTrace(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...] = ()
     # Submitted jobs, whose records and outputs lie beside the snapshots.
     jobs: int = 0
+    # Where copies are, or were: node and path there.
+    copies: tuple[tuple[str, str], ...] = ()
 
     @property
     def path(self) -> str:
@@ -40,6 +42,15 @@ class Traces(msgspec.Struct, frozen=True):
     workspaces: tuple[WorkspaceTrace, ...] = ()
     # Whether commands of the account remember something, in its directory for state.
     has_state: bool = False
+
+
+class _Copy(msgspec.Struct, frozen=True):
+    """What the store notes of a node: where its copy is, and where there were copies before."""
+
+    node: str
+    workspace_path: str
+    goes_with_job: bool = False
+    earlier_paths: list[str] = []
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -82,8 +93,26 @@ def _workspaces(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[s
         is_ours = re.fullmatch(NAME_PATTERN, name) and is_counted
         if is_ours and int(number) < len(stores):
             known = tuple(node for node in nodes.split() if re.fullmatch(NAME_PATTERN, node))
-            found[real] = WorkspaceTrace(stores[int(number)], name, int(count), known, int(jobs))
+            copies = tuple(_copies(lines, real))
+            store = stores[int(number)]
+            found[real] = WorkspaceTrace(store, name, int(count), known, int(jobs), copies)
     return found
+
+
+def _copies(lines: Sequence[Sequence[str]], real: str) -> Iterator[tuple[str, str]]:
+    """What the nodes' records of a workspace say. A path that a shell might read otherwise is passed over."""
+    for kind, *fields in lines:
+        if kind != "copy" or fields[0] != real:
+            continue
+        try:
+            copy = msgspec.json.decode("".join(fields[1:]), type=_Copy)
+        except msgspec.DecodeError:
+            continue
+        if re.fullmatch(NAME_PATTERN, copy.node):
+            last = [] if copy.goes_with_job else [copy.workspace_path]
+            for path in dict.fromkeys([*last, *copy.earlier_paths]):
+                if path.startswith("/") and not {"$", "\\", "\n"} & set(path):
+                    yield copy.node, path
 
 
 def _noted_stores(lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -121,3 +121,17 @@ def test_records_of_submitted_jobs_are_counted_beside_the_snapshots(account: Acc
         (account.home / "scratchflow/work/jobs" / name).mkdir(parents=True)
     (account.home / "scratchflow/work/jobs/over").touch()
     assert account.look().workspaces == (WorkspaceTrace("~/scratchflow", "work", 2, (), 2),)
+
+
+def test_where_nodes_have_copies_and_had_them_before_is_told(account: Account) -> None:
+    account.snapshots("scratchflow/work", 1, "broken")
+    nodes = account.home / "scratchflow/work/nodes"
+    (nodes / "n1.json").write_text(
+        '{"node":"n1","workspace_path":"/s/b/work","earlier_paths":["/s/a/work","/s/$X/work","/s/a\\nb/work"]}\n'
+    )
+    (nodes / "n2.json").write_text(
+        '{"node":"n2","workspace_path":"/s/job7/work","goes_with_job":true,"snapshot":"x"}'
+    )
+    (nodes / "n3.json").write_text('{"node":"$(id)","workspace_path":"/s/work"}')
+    (found,) = account.look().workspaces
+    assert found.copies == (("n1", "/s/b/work"), ("n1", "/s/a/work"))
