@@ -11,7 +11,7 @@ import msgspec
 from scratchflow.cli.call import Call, announced_late
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.ages import for_people, named, shown_id
-from scratchflow.model.errors.workspace import ShrinkGuard
+from scratchflow.model.errors.workspace import AGREED_TO_SHRINK, ShrinkGuard
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Backup
 from scratchflow.model.results.backup import BackupTaken
@@ -57,7 +57,7 @@ def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
 
     width = get_terminal_size().columns
     # The hint, not the fields: an error that an agent reported has none.
-    for text in (str(refused), refused.shown_hint):
+    for text in (str(refused), refused.shown_hint.removesuffix(AGREED_TO_SHRINK)):
         sys.stderr.write("".join(f"{line}\n" for line in broken(for_people(text), width)))
     return confirmed(emit, _QUESTION)
 

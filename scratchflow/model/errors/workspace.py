@@ -200,19 +200,22 @@ class ScratchUnusable(ScratchflowError):
     )
 
 
+# Whoever is asked at once needs no command for it.
+AGREED_TO_SHRINK = "; if you deleted or excluded it on purpose, `scratchflow backup --allow-shrink` saves what is left"
+
+
 class ShrinkGuard(ScratchflowError):
     """The workspace lost more than half since the last snapshot."""
 
     code = "backup.shrink_guard"
     exit_code = 36
     message = (
-        "`{root}` shrank from {before} to {after} since snapshot `{parent}`{unsaved};"
+        "`{root}` shrank from {before} to {after} since snapshot `{parent}`{lost}{unsaved};"
         " nothing was saved"
     )
     hint = (
         "`scratchflow restore {parent}` brings everything back, and undoes every other change since"
-        " (with `--path PATH` it brings back only PATH); if you deleted or excluded it on purpose,"
-        " `scratchflow backup --allow-shrink` saves what is left"
+        " (with `--path PATH` it brings back only PATH)" + AGREED_TO_SHRINK
     )
 
 

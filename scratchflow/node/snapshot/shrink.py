@@ -14,7 +14,7 @@ from scratchflow.archive.compare.plan import Plan
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.root_sizes import files_at, root_sizes
-from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, Tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest, Purpose
 from scratchflow.model.times import iso_time
@@ -23,7 +23,7 @@ from scratchflow.node.snapshot.plan import Parent
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.marks import Mark, keep
-from scratchflow.store.retention.shrink import Shrink, find_shrink
+from scratchflow.store.retention.shrink import Loss, Shrink, find_shrink
 
 # How many missing files are looked for on disk, to tell deleted ones from excluded ones.
 _LOOKED_AT = 1000
@@ -48,9 +48,12 @@ def shrink_since(
     shrink = find_shrink(root_sizes(index, common, hidden), now)
     if shrink is None:
         return None
-    if planned.parent is None or planned.parent.id != index.id:
-        return shrink
-    return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))
+    if planned.parent and planned.parent.id == index.id:
+        still_there = _still_there(index, planned, shrink.root)
+        if still_there:  # what is excluded now is not gone
+            return msgspec.structs.replace(shrink, still_there=still_there)
+    largest = _largest_loss(index, planned.scanned, shrink.root, hidden)
+    return msgspec.structs.replace(shrink, largest=largest)
 
 
 def compared_with(
@@ -93,6 +96,22 @@ def shrank_while_saved(parent: Manifest, index: Index, saved: Index, roots: Sequ
     """Whether most of the parent's files are missing in what was saved: removed before they could be read."""
     common = [root for root in (parent.workspace, *parent.also) if root in roots]
     return find_shrink(root_sizes(index, common), root_sizes(saved, common)) is not None
+
+
+def _largest_loss(index: Index, now: Tree, root: str, hidden: set[int]) -> Loss | None:
+    """The file beneath the root that lost most bytes; by names and sizes alone."""
+    largest = None
+    files = files_at(index, [os.fsencode(root)]) - hidden
+    for entry in sorted(files, key=index.size.__getitem__, reverse=True):
+        size = index.size[entry]
+        if largest and largest.bytes >= size:  # no other can have lost more
+            break
+        path = index.path(entry)
+        there = now.find(path)
+        lost = size - (now.size[there] if there is not None else 0)
+        if lost > (largest.bytes if largest else 0):
+            largest = Loss(os.fsdecode(path), lost, is_gone=there is None)
+    return largest
 
 
 def _still_there(index: Index, planned: Plan, root: str) -> str | None:

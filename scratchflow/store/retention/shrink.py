@@ -15,6 +15,14 @@ from scratchflow.model.units import format_size
 _SMALL_LOSS_BYTES = 64 * 1024
 
 
+class Loss(msgspec.Struct, frozen=True):
+    """What one file lost since the parent snapshot."""
+
+    path: str
+    bytes: int
+    is_gone: bool
+
+
 class Shrink(msgspec.Struct, frozen=True):
     """A root that fell under half of what the parent snapshot holds of it."""
 
@@ -23,20 +31,36 @@ class Shrink(msgspec.Struct, frozen=True):
     after: RootSize
     # A file of the parent snapshot that is on disk all the same: it is not saved any more.
     still_there: str | None = None
+    # The file that lost more than any other; None when no file of that name lost anything.
+    largest: Loss | None = None
 
     def refusal(self, parent: str) -> ShrinkGuard:
         """The error for a person who has to decide."""
         before, after = size_in_words(self.before), size_in_words(self.after)
         unsaved = self._unsaved_in_words()
         return ShrinkGuard(
-            root=self.root, before=before, after=after, parent=parent, unsaved=unsaved
+            root=self.root,
+            before=before,
+            after=after,
+            parent=parent,
+            lost=self._lost_in_words(),
+            unsaved=unsaved,
         )
 
     def in_words(self) -> str:
         """What is left, and what there was."""
         was, now = size_in_words(self.before), size_in_words(self.after)
-        sizes = f"`{self.root}` holds {now} instead of {was}"
+        sizes = f"`{self.root}` holds {now} instead of {was}{printable(self._lost_in_words())}"
         return f"{sizes}{printable(self._unsaved_in_words())}"
+
+    def _lost_in_words(self) -> str:
+        if self.largest is None:
+            return ""
+        path, size = self.largest.path, format_size(self.largest.bytes)
+        lost = f": `{path}` ({size}) is gone" if self.largest.is_gone else f": `{path}` lost {size}"
+        is_all = self.largest.bytes >= self.before.bytes - self.after.bytes
+        is_one = self.before.files - self.after.files <= 1
+        return lost if is_all and is_one else f"{lost}, among others"
 
     def _unsaved_in_words(self) -> str:
         if self.still_there is None:

@@ -76,6 +76,23 @@ def test_a_person_is_asked_and_told_the_way_back_first(desk: Desk) -> None:
     assert (agreed.shrunk, read_marks(desk.place)) == (False, {})
 
 
+def test_the_file_that_lost_most_is_named(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    for number in range(20):
+        desk.write(f"work/src/{number}")
+    desk.write("work/data/big.bin", "x" * 500_000)
+    desk.write("work/data/large.bin", "x" * 100_000)
+    desk.backup()
+    (desk.work / "data/big.bin").unlink()
+    desk.write("work/src/new")
+    with pytest.raises(ShrinkGuard, match=r"`work/data/big.bin` \(488 KiB\) is gone; nothing"):
+        desk.backup()
+    desk.write("work/data/big.bin", "x")
+    (desk.work / "data/large.bin").unlink()
+    with pytest.raises(ShrinkGuard, match=r"`work/data/big.bin` lost 488 KiB, among others; "):
+        desk.backup()
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_what_a_safety_snapshot_lacks_nobody_has_agreed_to(desk: Desk, count: int) -> None:
     """Before each `restore --path` one is taken, of whatever is there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.archive.tree.root_sizes import RootSize
-from scratchflow.store.retention.shrink import Shrink, find_shrink, is_shrunk
+from scratchflow.store.retention.shrink import Loss, Shrink, find_shrink, is_shrunk
 from scratchflow.testing.store import make_id
 
 MIB = 1024 * 1024
@@ -48,3 +48,21 @@ def test_the_message_says_what_was_lost() -> None:
     refusal = shrink.refusal(make_id())
     assert "from 12 files (3.00 MiB) to 1 file (100 B)" in str(refusal)
     assert make_id() in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("lost", "is_one", "words"),
+    [
+        (Loss("work/big.bin", 3 * MIB, is_gone=True), True, ": `work/big.bin` (3.00 MiB) is gone;"),
+        (Loss("work/big.bin", 3 * MIB, is_gone=False), True, ": `work/big.bin` lost 3.00 MiB;"),
+        (
+            Loss("work/big.bin", MIB, is_gone=True),
+            False,
+            ": `work/big.bin` (1.00 MiB) is gone, among others;",
+        ),
+    ],
+)
+def test_the_message_names_the_file_that_lost_most(lost: Loss, *, is_one: bool, words: str) -> None:
+    before, after = RootSize(24, 4 * MIB), RootSize(23 if is_one else 9, MIB)
+    shrink = Shrink("work", before, after, largest=lost)
+    assert f"`{make_id()}`{words} nothing was saved" in str(shrink.refusal(make_id()))
