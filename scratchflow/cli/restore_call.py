@@ -129,7 +129,8 @@ def shown_restored(restored: Restored) -> Iterator[str]:
         yield f"what no snapshot holds was kept as `{printable(path)}`"
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
-        yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
+        safety = shown_id(restored.safety_snapshot)
+        yield f"{what} was replaced or removed is in snapshot {safety}; `scratchflow restore {safety}` goes back"
     if restored.committed_as:
         yield f"what was restored is the newest again, as snapshot {shown_id(restored.committed_as)}"
     yield from on_the_others(restored)

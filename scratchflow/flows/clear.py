@@ -313,7 +313,7 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
         if copy.saved.other_files:
             named = ", ".join(f"`{one}`" for one in copy.saved.other_files[:_NAMED])
             more = ", …" if len(copy.saved.other_files) > _NAMED else ""
-            message = f"beside the workspace on `{copy.node}`, in no snapshot: {named}{more}; `backup.also` names what is saved with it"
+            message = f"no backup saves what lies beside the workspace on `{copy.node}`: {named}{more}; `backup.also` names what is saved with it"
             emit(Log(level="info", message=message))
         if copy.saved.debug_copies:
             emit(Log(level="info", message=_debug_words(copy)))

@@ -41,6 +41,7 @@ def restore_elsewhere(
             notify.warn(NEWER, b"", newer)
     shown = printable(target)
     place = printable(target / place_inside(source, select, context.workspace.name))
+    _tell_if_nothing_saves(context, notify, target)
     if options.dry_run:
         planned = _every_name(source, select) if options.paths else would_extract(index, None)
         return foretell_part(context, notify, source, select, planned, target=shown, place=place)
@@ -61,6 +62,14 @@ def restore_elsewhere(
     return summary(
         context, source, mode, put.files, put.bytes, target=shown, place=place, moved_aside=aside
     )
+
+
+def _tell_if_nothing_saves(context: NodeContext, notify: Notifier, target: Path) -> None:
+    """Beside the workspace it looks saved, and is not."""
+    scratch, real = context.workspace.scratch.resolve(), target.resolve()
+    is_saved = any(real.is_relative_to(scratch / root) for root in context.workspace.roots)
+    if real.is_relative_to(scratch) and not is_saved:
+        notify.remark(f"no backup saves what is in `{target}`: it lies beside the workspace")
 
 
 def _every_name(source: Source, select: Selection | None) -> Extracted:

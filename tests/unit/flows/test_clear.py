@@ -276,7 +276,7 @@ def test_what_is_excluded_is_told_with_what_becomes_of_it(
     said = [event.message for event in cluster.told if isinstance(event, Log)]
     assert f"excluded (`data/`, `*.o`): what matches is in no snapshot, and {fate}" in said
     (beside,) = [one for one in said if "beside the workspace" in one]
-    assert "`node-1`, in no snapshot: `outside.txt`;" in beside
+    assert "no backup saves what lies beside the workspace on `node-1`: `outside.txt`;" in beside
     cluster = cluster_with(tmp_path, job(1))
     clear_on(cluster, ClearOptions())
     assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]

@@ -14,6 +14,7 @@ import pytest
 
 from scratchflow.disk.building import PREFIX, building_beside, sweep_beside
 from scratchflow.model.errors.workspace import LimitReached
+from scratchflow.model.events import Log
 from tests.unit.conftest import Desk
 from tests.unit.limited import only_so_many_more
 
@@ -36,6 +37,18 @@ def test_elsewhere_nothing_is_wider_than_the_umask(desk: Desk, tmp_path: Path, u
     assert len(made) > 8
     assert [path for path in made if path.stat().st_mode & umask] == []
     assert (tmp_path / "all/work/tool").stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+@pytest.mark.parametrize(
+    ("place", "is_told"), [("scratch/old", True), ("scratch/work/old", False), ("old", False)]
+)
+def test_beside_the_workspace_it_is_said_that_no_backup_saves_it(
+    desk: Desk, place: str, is_told: bool
+) -> None:
+    desk.backup()
+    desk.restore(to=desk.scratch.parent / place)
+    said = [one.message for one in desk.events if isinstance(one, Log)]
+    assert any("no backup saves" in one for one in said) == is_told
 
 
 def test_in_the_workspace_modes_come_back_as_they_were(desk: Desk, umask: int) -> None:
