@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,8 @@ from scratchflow.model.text import printable
 from scratchflow.model.wrap import broken
 from scratchflow.report.output import Remarks
 from scratchflow.report.question import question_open
+
+_LETTER_OF_WORD = re.compile(r"\[(\w)\](\w*)")
 
 
 def confirmed(emit: Emit, question: str) -> bool:
@@ -60,11 +63,12 @@ class TerminalAsker:
         return self._read(f"{question}{shown}: ") or default
 
     def letter(self, question: str, letters: str) -> str:
-        """Asks until the answer begins with one of the letters."""
+        """Asks until the answer is one of the letters, or a word that the question shows with it, as `[n]o`."""
+        words = {f"{letter}{rest}".lower() for letter, rest in _LETTER_OF_WORD.findall(question)}
         while True:
-            answer = self._read(f"{question}: ").lower()[:1] or letters[0]
-            if answer in letters:
-                return answer
+            answer = self._read(f"{question}: ").lower() or letters[0]
+            if answer in {*letters, *words} and answer[0] in letters:
+                return answer[0]
             self.tell([f"answer {_either(letters)}; Enter is `{letters[0]}`"])
 
     def choose(self, question: str, choices: Sequence[str], *, takes_text: bool = False) -> str:

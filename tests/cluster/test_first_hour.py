@@ -28,7 +28,7 @@ PROFILE = [
     "",
     "Profile `login`:",
     "partition debug Slurm's default; others: gpu",
-    "time 00:10:00 the longest that `debug` allows",
+    "time 00:10:00 the longest that `debug` allows; `gpu` allows 4h",
     "store ~/scratchflow in your home on the cluster, N GiB free; or",
     "/fsx/$USER/scratchflow, N GiB free",
     "scratch /scratch/$USER the nodes' own disk; checked on your first node",

@@ -213,7 +213,7 @@ def _asked(draft: Draft, seen: Surveyed, ssh_plan: include.Plan, asker: Asker) -
 
 def _ask_each(draft: Draft, seen: Surveyed, asker: Asker) -> Draft:
     """Every value in turn; one that is kept keeps its reason. The time follows another partition."""
-    asker.tell(["Enter keeps a value."])
+    asker.tell(["Enter keeps a value; Ctrl-C ends it, and nothing is saved."])
     for key in [one.key for one in draft.values]:
         before = draft.value(key)
         changed = _ask_value(draft, key, before.value, seen, asker)

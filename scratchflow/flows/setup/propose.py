@@ -95,11 +95,24 @@ def time_for(partition: str, partitions: Sequence[PartitionSeen]) -> SetupValue:
     """Eight hours, or what the partition gives at most: some Slurms let a longer request wait for ever."""
     limit_s = next((one.max_time_s for one in partitions if one.name == partition), None)
     if limit_s is not None and limit_s < _LONGEST_S:
-        reason = f"the longest that `{partition}` allows"
+        reason = f"the longest that `{partition}` allows{_longer(limit_s, partitions)}"
         return SetupValue(key="slurm.time", value=slurm_time(limit_s), reason=reason)
     longest = f"; `{partition}` allows {format_duration(limit_s)}" if limit_s else ""
     reason = f"a working day{longest}"
     return SetupValue(key="slurm.time", value=slurm_time(_LONGEST_S), reason=reason)
+
+
+def _longer(limit_s: int, partitions: Sequence[PartitionSeen]) -> str:
+    """The partition that gives the most time, where it is more than that."""
+    unlimited = float("inf")
+    most = max(partitions, key=lambda one: one.max_time_s or unlimited)
+    if most.max_time_s is None:
+        return f"; `{most.name}` has no limit"
+    return (
+        f"; `{most.name}` allows {format_duration(most.max_time_s)}"
+        if most.max_time_s > limit_s
+        else ""
+    )
 
 
 def _store(stores: Sequence[PlaceSeen]) -> SetupValue:

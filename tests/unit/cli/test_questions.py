@@ -62,6 +62,15 @@ def test_a_letter_that_is_none_of_them_is_answered_with_those_there_are(
     assert "answer `y`, `d` or `c`; Enter is `y`\n" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("stray", ["clear", "yesterday", "yd", "no thanks"])
+def test_a_word_counts_only_where_the_question_shows_it(
+    monkeypatch: pytest.MonkeyPatch, stray: str
+) -> None:
+    question = "Save this? [Y]es, [c]hange a value, [n]o"
+    assert typing(monkeypatch, stray, "Change").letter(question, "ycn") == "c"
+    assert typing(monkeypatch, stray, "n").letter(question, "ycn") == "n"
+
+
 def test_the_answer_stands_apart_from_a_question_of_several_lines(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

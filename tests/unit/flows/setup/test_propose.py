@@ -50,7 +50,17 @@ def test_slurms_default_partition_and_the_longest_it_allows() -> None:
     assert values["slurm.partition"].value == "debug"
     assert "gpu" in values["slurm.partition"].reason
     assert values["slurm.time"].value == "00:10:00"
-    assert "`debug`" in values["slurm.time"].reason
+    assert values["slurm.time"].reason.startswith("the longest that `debug` allows")
+
+
+@pytest.mark.parametrize(
+    ("other_s", "words"),
+    [(14400, "; `gpu` allows 4h"), (None, "; `gpu` has no limit"), (600, ""), (60, "")],
+)
+def test_a_partition_that_gives_more_time_is_named(other_s: int | None, words: str) -> None:
+    gpu = msgspec.structs.replace(GPU, max_time_s=other_s)
+    reason = proposed(cluster(partitions=[DEBUG, gpu]))["slurm.time"].reason
+    assert reason == f"the longest that `debug` allows{words}"
 
 
 def test_the_time_follows_the_partition_that_was_asked_for() -> None:
