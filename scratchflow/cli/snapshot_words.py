@@ -344,8 +344,8 @@ def _all_kept(pruned: SnapshotsPruned) -> str:
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
     if pruned.spare is None:
         return how
-    others = "of those that only a rule by number or time keeps, the newest left out"
-    return f"{how}: {others}, {named(pruned.spare)} would free the most, about {format_size(pruned.spare_bytes)}"
+    most = f"{named(pruned.spare)} would free the most, about {format_size(pruned.spare_bytes)}"
+    return f"{how}; {most} (the newest one, and those named or marked, left aside)"
 
 
 def marked(marked: SnapshotsMarked) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.up import UpAndRunning
 from scratchflow.model.text import printable
+from scratchflow.model.times import epoch
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
 
@@ -86,7 +89,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
         yield from on_the_others(now.workspace, "also on")
     if now.autobackup:
-        yield autobackup_line(now.autobackup, now.job_id, now.nodes)
+        yield autobackup_line(now.autobackup, now.job_id, now.nodes, now.end_time)
     if not now.editor.opened:
         # Where the program is, nobody needs the link, which is longer than a line of a small terminal.
         yield from editor_lines(
@@ -98,15 +101,19 @@ def shown(now: UpAndRunning) -> Iterator[str]:
 
 
 def autobackup_line(
-    switched: AutobackupSwitched, job_id: int | None, nodes: Sequence[str] = ()
+    switched: AutobackupSwitched,
+    job_id: int | None,
+    nodes: Sequence[str] = (),
+    end_time: str | None = None,
 ) -> str:
     """How often; a job also promises a last one. Of several nodes, whether all of them have it."""
+    often = f"every {span(switched.every_s)}"
     last = ", and a last snapshot when the job ends" if job_id is not None else ""
+    if job_id is not None and (epoch(end_time) or math.inf) - time.time() < switched.every_s:
+        often, last = "when the job ends", f", which is sooner than {often}"
     missing = [f"`{node}`" for node in nodes[1:] if node not in switched.others]
     where = f", not on {', '.join(missing)}" if missing else ", on every node"
-    return (
-        f"auto-backup every {span(switched.every_s)}{last}{printable(where) if nodes[1:] else ''}"
-    )
+    return f"auto-backup {often}{last}{printable(where) if nodes[1:] else ''}"
 
 
 def other_ways(now: UpAndRunning) -> Iterator[str]:

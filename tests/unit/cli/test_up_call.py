@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -11,6 +13,7 @@ from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import Problem
 from scratchflow.model.results.up import EditorOpened, UpAndRunning
+from scratchflow.model.times import iso_time
 
 SHELL = "for a shell:  `scratchflow shell`, in the workspace"
 SSH = "              `ssh compile_machine`, in your home"
@@ -36,6 +39,15 @@ def test_a_job_is_promised_a_last_snapshot() -> None:
         "auto-backup every 30 min, and a last snapshot when the job ends"
     )
     assert autobackup_line(ON, None) == "auto-backup every 30 min"
+
+
+def test_a_job_that_ends_before_the_first_of_them_is_told_so() -> None:
+    soon = iso_time(time.time() + 600)
+    assert autobackup_line(ON, 7, end_time=soon) == (
+        "auto-backup when the job ends, which is sooner than every 30 min"
+    )
+    late = iso_time(time.time() + 7200)
+    assert autobackup_line(ON, 7, end_time=late) == autobackup_line(ON, 7)
 
 
 def test_of_several_nodes_it_is_said_which_has_no_auto_backup() -> None:

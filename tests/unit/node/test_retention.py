@@ -138,7 +138,7 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
         assert (done.removed, done.spare) == ([], plain)
         said = list(words.pruned(done))[-1]
         assert "every snapshot is kept by a rule" in said
-        assert f"left out, {plain[-6:]} (just now) would free the most, about" in said
+        assert f"; {plain[-6:]} (just now) would free the most, about" in said
     assert done.spare_bytes > 1_100_000
     removed = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(plain,)))
     assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
