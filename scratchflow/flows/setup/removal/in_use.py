@@ -10,7 +10,12 @@ import msgspec
 from scratchflow.config.settings import LOCAL
 from scratchflow.model.profile import PATH_NAME, Profile
 from scratchflow.model.results.setup import LeftBehind
-from scratchflow.model.results.status import ElsewhereShown, JobsShown, SubmittedOpen
+from scratchflow.model.results.status import (
+    AllocationShown,
+    ElsewhereShown,
+    JobsShown,
+    SubmittedOpen,
+)
 from scratchflow.workspace.workspace import STATE_NAME
 
 # What submitted jobs and `jobs debug` have beneath scratch.
@@ -49,6 +54,23 @@ def who_uses_agent(in_use: InUse, known: Container[str]) -> Iterator[str]:
         yield f"{_jobs(waiting)} {_use(waiting)} it when {starts}"
     if running:
         yield f"{_jobs(running)} {_use(running)} it"
+
+
+def own_too(jobs: Sequence[AllocationShown]) -> Iterator[str]:
+    """Further jobs of the profile itself."""
+    for job in jobs:
+        yield f"job {job.job_id} of this profile {_has(job.node)} too"
+
+
+def _has(node: str | None) -> str:
+    return f"holds `{node}`" if node else "waits for a node"
+
+
+def who_holds_too(in_use: InUse, known: Container[str]) -> Iterator[str]:
+    """What else has to be given back, told at once and not one refusal after the other."""
+    for job in in_use.held:
+        holder = f"job {job.job_id} of profile `{job.profile}`"
+        yield f"{holder} {_has(job.node)} too: {_clear(job, known)}"
 
 
 def jobs_left(

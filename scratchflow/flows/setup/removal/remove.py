@@ -15,7 +15,7 @@ from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
 from scratchflow.flows.setup.asking import Asker, require_agreement
 from scratchflow.flows.setup.profiles import known_profiles, name_for
-from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
+from scratchflow.flows.setup.removal.in_use import InUse, own_too, who_holds_too, who_uses_agent
 from scratchflow.flows.setup.removal.left_behind import left_behind
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.flows.setup.table import shown_home
@@ -190,7 +190,10 @@ class _Reached:
             if ours:
                 node = ours[-1].node or "a place in the queue"
                 name = self._settings.name
-                raise AllocationHeld(job_id=ours[-1].job_id, node=node, profile=name)
+                refusal = AllocationHeld(job_id=ours[-1].job_id, node=node, profile=name)
+                for also in (*own_too(ours[:-1]), *who_holds_too(in_use, others)):
+                    refusal.add_step(also)
+                raise refusal
             return in_use
         return InUse()
 

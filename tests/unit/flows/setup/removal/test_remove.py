@@ -198,6 +198,21 @@ def test_a_profile_that_holds_a_node_stays_set_up(laptop: Laptop) -> None:
     assert laptop.uninstalled == 0
 
 
+def test_every_node_that_is_held_is_named_at_once(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    laptop.ours = [job(6), job(7)]
+    laptop.others = [
+        ElsewhereShown(profile="lab", job_id=45, state="running", node="node-2"),
+        ElsewhereShown(profile="far", job_id=46, state="pending", node=None),
+    ]
+    with pytest.raises(AllocationHeld) as caught:
+        laptop.remove()
+    told = caught.value.shown_hint
+    assert "job 45 of profile `lab` holds `node-2` too: `scratchflow -p lab clear`" in told
+    assert "job 6 of this profile holds" in told
+    assert "job 46 of profile `far` waits for a node too: `scratchflow -p far clear`, on a" in told
+
+
 @pytest.mark.parametrize("asker", [Answers(False), NOBODY], ids=["no", "nobody"])
 def test_without_an_agreement_everything_stays(laptop: Laptop, asker: Answers) -> None:
     laptop.profiles(uni="aws")
