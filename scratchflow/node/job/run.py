@@ -6,26 +6,22 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
 from scratchflow.cluster.slurm.batch.early_signal import early_signal
-from scratchflow.cluster.slurm.batch.further import further_nodes, is_on_several
 from scratchflow.cluster.slurm.batch.requeue import own_name, requeue, signal_steps
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.errors.run import LayerFailed
-from scratchflow.model.errors.store import NoSpace
-from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import RunJob
-from scratchflow.model.results.jobs import FurtherEnded, JobRan
+from scratchflow.model.results.jobs import JobRan
 from scratchflow.model.text import counted
-from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
-from scratchflow.node.job.collect import Collected, Collector
+from scratchflow.node.job.collect import Collector
 from scratchflow.node.job.command import (
     BeforeLimit,
     JobSignals,
@@ -54,30 +50,27 @@ from scratchflow.node.job.leftovers import (
 )
 from scratchflow.node.job.limit_clock import LimitClock
 from scratchflow.node.job.own_copy import OwnCopy
+from scratchflow.node.job.own_record import OwnRecord, first_words
 from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
-from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.jobs.given_up import GivenUp
-from scratchflow.store.jobs.outputs import keep_aside, outputs_of_tasks
+from scratchflow.store.jobs.outputs import keep_aside
 from scratchflow.store.jobs.records import (
     job_directory,
     read_job,
     read_present,
     read_task,
     write_present,
-    write_task,
 )
-from scratchflow.store.jobs.saved_rest import forget_saved_rests, read_saved_rests, with_notes
 
 _OWN_SHARE = 0.6
 """Of the time between signal and time limit: this much is the command's, the rest is for saving and queueing again."""
 _BY_SIGTERM = 128 + signal.SIGTERM
 _ALSO_HEARD_S = 3.0
 """When Slurm ends a job, its steps may get SIGTERM so much earlier than the batch script. A command that was killed otherwise waits in vain."""
-_GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
 
 
 def run_job(here: NodeContext, notify: Notifier, asked: RunJob) -> JobRan:
@@ -116,7 +109,7 @@ def _why_not(error: ScratchflowError | OSError) -> str:
 
 
 class _Task:
-    """One task of a job, and what its record says by now."""
+    """One task of a job."""
 
     def __init__(
         self,
@@ -142,36 +135,8 @@ class _Task:
         # A task that can go on begins with what an earlier run of it has made, whyever that ended.
         self._goes_on = earlier is not None and record.continues > 0
         self._earlier_run = earlier.restarts + 1 if earlier else 1
-        self._said = TaskRecord(
-            task=self.number,
-            job_id=here.job_id,
-            node=here.node,
-            phase="restoring",
-            further_nodes=further_nodes(environment) if is_on_several(environment) else [],
-            start=self._now(),
-            restarts=int(environment.get("SLURM_RESTART_COUNT") or 0),
-            continued=earlier.continued if earlier else 0,
-            directory=str(self._target),
-            goes_with_job=here.scratch_goes_with_job
-            or not self._target.is_relative_to(here.workspace.scratch),
-            left_on=earlier.unsaved_on if earlier else [],
-            left_failed=earlier.unsaved_lines if earlier else {},
-            got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
-        )
-        if earlier is not None:  # what was collected counts until it is counted anew
-            self._said = msgspec.structs.replace(
-                self._said,
-                collected_files=earlier.collected_files,
-                collected_bytes=earlier.collected_bytes,
-                collected_paths=earlier.collected_paths,
-                collected_time=earlier.collected_time,
-                earlier_files=earlier.earlier_files,
-                earlier_bytes=earlier.earlier_bytes,
-                links_out=earlier.links_out,
-                removed=earlier.removed,
-            )
-        # Of earlier runs: what is behind these was not saved, and will not be.
-        self._links_before = earlier.links_out if earlier else []
+        first = first_words(here, environment, self.number, self._target, earlier)
+        self._own = OwnRecord(here, place, record, first)
         # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
         self._is_saved = True
         # Whether it was to go on in another run, and could not.
@@ -184,145 +149,122 @@ class _Task:
 
     def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
         try:
-            self._keep_what_earlier_runs_made()
-            parent, own = self._target.parent, self._target.name
-            given_up = save_leftovers(self._here, self._place, parent, own)
-            self._tell(removed=[*self._said.removed, *map(_removal, given_up)])
+            self._save_what_others_left()
         except (ScratchflowError, OSError) as error:
             raise self._not_started(error) from error
-        further = FurtherNodes(self._here, self._copy, self._said.further_nodes)
+        further = FurtherNodes(self._here, self._copy, self._own.said.further_nodes)
         try:
-            if further.nodes:
-                self._require_steps(overlap=overlap)
-                further.begin()
-            self._copy.restore(self._here, self._notify)
-            mark_copy(self._target, self._mark())
-            further.wait_until_ready()
-            collector = Collector(self._work, self._outputs, self._record.collect)
-            if self._goes_on:
-                collector.put_back(read_present(self._place, self._record.id, self.number))
-            started = self._started(overlap=overlap)
-            self._tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
-            with in_use(self._target), signals.caught():
-                every_s = self._here.profile.backup.every.seconds
-                self._is_saved = False
-                code = run_to_end(
-                    started,
-                    signals,
-                    lambda: self._try_to_save(collector),
-                    every_s,
-                    before_limit(self._record, self._said.continued, self._here.job_end_s),
-                )
-                self._note_full_store()
-                # Saving may take longer than the job has left; a store that takes no word may still take files.
-                with suppress(ScratchflowError, OSError):
-                    self._tell(code=code)
-                # Whatever comes now: what was made is saved first.
-                self._collect(collector, is_last=True)
-                self._is_saved = not self._said.not_collected
-                self._add(further.end())
-                if code == _BY_SIGTERM and not signals.warned:
-                    signals.wait_for_end(_ALSO_HEARD_S)
-                ended_by = signal.SIGTERM.name if signals.ends else ""
-                if not (signals.warned and not signals.ends and self._queued_again(code)):
-                    self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
+            code = self._restored_and_run(signals, further, overlap=overlap)
         except (ScratchflowError, OSError) as error:
             raise self._not_started(error) from error
         except Interrupted as ended:
             # Slurm ends what it has queued again; and what is written down of an end stays true.
-            if self._said.phase not in {"requeued", "ended"}:
+            if self._own.said.phase not in {"requeued", "ended"}:
                 name = signal.Signals(ended.signum).name
-                self._tell(phase="ended", ended_by=name, end=self._now())
+                self._own.tell(phase="ended", ended_by=name, end=self._own.now())
             raise
         finally:
             further.end()
             self._remove()
-        files = self._said.collected_files
+        files = self._own.said.collected_files
         if self._is_refused:
             code = code or 1
         return JobRan(job=self._record.id, task=self.number, code=code, collected_files=files)
 
+    def _save_what_others_left(self) -> None:
+        """First of all: what earlier runs of this task, and other jobs, have left on this node."""
+        self._keep_what_earlier_runs_made()
+        parent, own = self._target.parent, self._target.name
+        given_up = save_leftovers(self._here, self._place, parent, own)
+        self._own.tell(removed=[*self._own.said.removed, *map(_removal, given_up)])
+
+    def _restored_and_run(
+        self, signals: JobSignals, further: FurtherNodes, *, overlap: bool
+    ) -> int:
+        """The exit code of the command, which has run in its copy; what it made is saved."""
+        if further.nodes:
+            self._require_steps(overlap=overlap)
+            further.begin()
+        self._copy.restore(self._here, self._notify)
+        mark_copy(self._target, self._mark())
+        further.wait_until_ready()
+        collector = Collector(self._work, self._outputs, self._record.collect)
+        if self._goes_on:
+            collector.put_back(read_present(self._place, self._record.id, self.number))
+        started = self._started(overlap=overlap)
+        self._own.tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
+        with in_use(self._target), signals.caught():
+            self._is_saved = False
+            code = run_to_end(
+                started,
+                signals,
+                lambda: self._try_to_save(collector),
+                self._here.profile.backup.every.seconds,
+                before_limit(self._record, self._own.said.continued, self._here.job_end_s),
+            )
+            self._own.note_full_store()
+            # Saving may take longer than the job has left; a store that takes no word may still take files.
+            self._own.tell_if_it_can(code=code)
+            # Whatever comes now: what was made is saved first.
+            self._collect(collector, is_last=True)
+            self._is_saved = not self._own.said.not_collected
+            self._own.count_further(further.end())
+            if code == _BY_SIGTERM and not signals.warned:
+                signals.wait_for_end(_ALSO_HEARD_S)
+            ended_by = signal.SIGTERM.name if signals.ends else ""
+            if not (signals.warned and not signals.ends and self._queued_again(code)):
+                self._own.tell(phase="ended", code=code, ended_by=ended_by, end=self._own.now())
+        return code
+
     def _mark(self) -> CopyMark:
         """What the next job here needs to save what this run leaves, whatever becomes of the records in the store."""
-        running = msgspec.structs.replace(self._said, phase="running")
+        running = msgspec.structs.replace(self._own.said, phase="running")
         store = str(self._place.directory)
-        node, restarts, inode = self._said.node, self._said.restarts, inode_of(self._work)
+        node, restarts, inode = self._own.said.node, self._own.said.restarts, inode_of(self._work)
         return CopyMark(node, restarts, store, self._record, running, inode)
 
     def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
         """The error, after it was written down if the store takes it."""
         reason = _why_not(error)
-        if not self._is_saved and not self._said.not_collected:
-            self._said = msgspec.structs.replace(
-                self._said, not_collected=[f"what it made last: {reason}"]
-            )
-        with suppress(ScratchflowError, OSError):  # the store may be what failed
-            self._tell(phase="ended", error=reason, end=self._now())
+        if not self._is_saved and not self._own.said.not_collected:
+            self._own.change(not_collected=[f"what it made last: {reason}"])
+        self._own.tell_if_it_can(phase="ended", error=reason, end=self._own.now())
         return JobNotStarted(job=self._record.id, reason=reason)
 
     def _queued_again(self, code: int) -> bool:
         """Puts the task back into the queue, if it may go on; otherwise the record says why it does not."""
-        record, done = self._record, self._said.continued
+        record, done = self._record, self._own.said.continued
         if not record.continues:
             return False
         if done >= record.continues:
             self._is_refused = True  # it has more to do: nobody may take it for done
-            self._tell(
+            self._own.tell(
                 not_continued=f"it has done so {counted(done, 'time')}, as often as was asked for"
             )
             return False
         if not self._is_saved:
             self._is_refused = True
-            self._tell(
-                not_continued=f"not all that it made could be saved: {self._said.not_collected[0]}"
+            self._own.tell(
+                not_continued=f"not all that it made could be saved: {self._own.said.not_collected[0]}"
             )
             return False
         # Noted first: what is killed right after the order has been counted.
-        self._tell(phase="requeued", code=code, continued=done + 1, end=self._now())
+        self._own.tell(phase="requeued", code=code, continued=done + 1, end=self._own.now())
         self._remove()
         refused = requeue(this_slurm(self._environment), own_name(self._environment))
         if refused:
             self._is_refused = True
-            self._tell(continued=done, not_continued=f"Slurm did not queue it again: {refused}")
+            self._own.tell(continued=done, not_continued=f"Slurm did not queue it again: {refused}")
         return not refused
 
     def _keep_what_earlier_runs_made(self) -> None:
         """A run that starts from the snapshot again replaces no file that an earlier one has saved."""
         self._save_what_was_left()
-        here, said = self._here.node, self._said
-        self._said = msgspec.structs.replace(
-            said,
-            left_on=[node for node in said.left_on if node != here],
-            left_failed={
-                node: lines for node, lines in said.left_failed.items() if lines and node != here
-            },
-        )
-        self._take_over_notes()
+        self._own.nothing_is_left_on(self._here.node)
+        self._own.take_over_notes()
         if not self._goes_on:
             keep_aside(self._outputs, self._earlier_run)
-        self._count_earlier()
-
-    def _take_over_notes(self) -> None:
-        """What other jobs have saved of earlier runs, on other nodes: they leave the record to its task."""
-        notes = read_saved_rests(self._place, self._record.id, self.number)
-        links = [line for saved in notes.values() for line in saved.links_out]
-        self._links_before = [*dict.fromkeys([*self._links_before, *links])]
-        if notes:
-            self._said = with_notes(self._said, notes.values())
-            self._tell()
-            forget_saved_rests(notes)
-
-    def _count_earlier(self) -> None:
-        """What lies in the store of earlier runs. The next job on a node may have saved some of it since."""
-        found = outputs_of_tasks(self._place, self._record, (self.number,))
-        aside = [one for one in found if not one.file.is_relative_to(self._outputs)]
-        self._said = msgspec.structs.replace(
-            self._said,
-            collected_files=len(found),
-            collected_bytes=sum(one.size_bytes for one in found),
-            earlier_files=len(aside),
-            earlier_bytes=sum(one.size_bytes for one in aside),
-        )
+        self._own.count_earlier()
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
@@ -339,13 +281,13 @@ class _Task:
         beside = place_for_later(*copy) if has_ended else None
         left = rest_collector(self._target, self._record, where, beside=beside)
         found = left.collect()
-        self._links_before = [*dict.fromkeys([*self._links_before, *found.links_out])]
+        self._own.note_links(found.links_out)
         if self._was_here_last and not self._was_removed:
-            self._count(found)
+            self._own.count(found)
             self._note_present(left)
         if found.failed:
             if self._was_here_last:
-                take_over_mark(self._target, self._said.restarts)
+                take_over_mark(self._target, self._own.said.restarts)
             first = found.failed[0]
             reason = f"what an earlier run of it had left in `{self._target}` could not be saved: {first}"
             raise JobNotStarted(job=self._record.id, reason=reason)
@@ -360,21 +302,6 @@ class _Task:
             reason = "it has several nodes, and what the others made could not be put back for `--continue`"
         if reason:
             raise JobNotStarted(job=self._record.id, reason=reason)
-
-    def _add(self, others: list[FurtherEnded]) -> None:
-        """What further nodes have saved counts as well; one that says nothing may have it still."""
-        silent = set(self._said.further_nodes) - {one.node for one in others}
-        lost = [f"{node}: it did not say what it has saved" for node in sorted(silent)]
-        self._said = msgspec.structs.replace(
-            self._said,
-            collected_files=self._said.collected_files + sum(one.collected_files for one in others),
-            collected_bytes=self._said.collected_bytes + sum(one.collected_bytes for one in others),
-            not_collected=[
-                *self._said.not_collected,
-                *(line for one in others for line in one.not_collected),
-                *lost,
-            ],
-        )
 
     def _started(self, *, overlap: bool) -> Started:
         environment = self._copy.environment(self._here, self._environment)
@@ -395,53 +322,25 @@ class _Task:
 
     def _try_to_save(self, collector: Collector) -> None:
         """While the command runs: a store that is full or away now is no reason to end it."""
-        self._note_full_store()
+        self._own.note_full_store()
         with suppress(ScratchflowError, OSError):
             self._collect(collector)
-
-    def _note_full_store(self) -> None:
-        """What the command prints goes to the store as well, and nobody tells when that takes no more."""
-        if not self._said.full_since:
-            failure = write_failure(job_directory(self._place, self._record.id).logs)
-            if isinstance(failure, NoSpace):
-                self._said = msgspec.structs.replace(self._said, full_since=self._now())
 
     def _collect(self, collector: Collector, *, is_last: bool = False) -> None:
         if is_last:  # the command may have closed what is ours
             open_copy(self._target)
         found = collector.collect(is_last=is_last)
-        if not self._said.further_nodes:  # those say themselves what they have saved
+        if not self._own.said.further_nodes:  # those say themselves what they have saved
             with suppress(ScratchflowError, OSError):  # a count is no reason not to tell the rest
-                self._take_over_notes()
-                self._count_earlier()
-        self._count(found)
+                self._own.take_over_notes()
+                self._own.count_earlier()
+        self._own.count(found)
         self._note_present(collector)
-        self._tell()
+        self._own.tell()
 
     def _note_present(self, collector: Collector) -> None:
         if self._record.continues:
             write_present(self._place, self._record.id, self.number, collector.present)
-
-    def _count(self, found: Collected) -> None:
-        self._said = msgspec.structs.replace(
-            self._said,
-            collected_files=self._said.earlier_files + found.files,
-            collected_bytes=self._said.earlier_bytes + found.bytes,
-            collected_paths=list(found.paths),
-            not_collected=list(found.failed),
-            left_out=list(found.left_out),
-            links_out=[*dict.fromkeys([*self._links_before, *found.links_out])],
-            # Of several nodes, another one may have it.
-            unmatched=[] if self._said.further_nodes else list(found.unmatched),
-            collected_time=self._now(),
-        )
-
-    def _tell(self, **changes: Any) -> None:
-        self._said = msgspec.structs.replace(self._said, **changes)
-        write_task(self._place, self._record.id, self._said)
-
-    def _now(self) -> str:
-        return iso_time(self._here.now().timestamp()) or ""
 
     def _remove(self) -> None:
         """Only when what is worth keeping is in the store; what is left is saved by the next job on this node."""

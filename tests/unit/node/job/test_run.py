@@ -18,7 +18,7 @@ from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
-from scratchflow.node.job import limit_clock
+from scratchflow.node.job import limit_clock, own_record
 from scratchflow.node.job import run as module
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.copies import CopyMark, begun_ns, mark_copy
@@ -226,7 +226,7 @@ def test_what_earlier_runs_saved_counts_as_collected_from_the_start_of_the_next(
         told.append((said.phase, said.collected_files, said.collected_bytes, said.earlier_files))
         write_task(place, job, said)
 
-    monkeypatch.setattr(module, "write_task", note)
+    monkeypatch.setattr(own_record, "write_task", note)
     write_job(desk.place, msgspec.structs.replace(job, command=["true"]))
     run(desk)
     earlier = 0 if continues else 1
@@ -490,7 +490,7 @@ def test_that_the_store_was_full_while_the_command_printed_is_in_the_record(
     run(desk)
     assert task_of(desk).full_since == ""
     full = NoSpace(path=desk.place.directory, reason="Disk quota exceeded")
-    monkeypatch.setattr(module, "write_failure", lambda _: full)
+    monkeypatch.setattr(own_record, "write_failure", lambda _: full)
     run(desk)
     assert (task_of(desk).phase, bool(task_of(desk).full_since)) == ("ended", True)
 
