@@ -12,8 +12,9 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
+from scratchflow.login.jobs.new_record import new_job_id
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
-from scratchflow.login.jobs.submit import new_job_id, submit_record
+from scratchflow.login.jobs.submit import submit_record
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import RerunJob
