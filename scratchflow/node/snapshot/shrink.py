@@ -44,16 +44,24 @@ def shrink_since(
     """
     common = [root for root in (parent.workspace, *parent.also) if root in roots]
     now = root_sizes(planned.scanned, common, planned.dropped)
-    hidden = files_at(index, (path.rstrip(b"/") for path in unreadable))
-    shrink = find_shrink(root_sizes(index, common, hidden), now)
-    if shrink is None:
-        return None
+    return find_shrink(root_sizes(index, common, _unread(index, unreadable)), now)
+
+
+def explained(
+    shrink: Shrink, index: Index, planned: Plan, unreadable: Iterable[bytes] = ()
+) -> Shrink:
+    """The same with the file that says most about it: one that is excluded by now, or lost more than any other."""
     if planned.parent and planned.parent.id == index.id:
         still_there = _still_there(index, planned, shrink.root)
-        if still_there:  # what is excluded now is not gone
+        if still_there:
             return msgspec.structs.replace(shrink, still_there=still_there)
+    hidden = _unread(index, unreadable)
     largest = _largest_loss(index, planned.scanned, shrink.root, hidden)
     return msgspec.structs.replace(shrink, largest=largest)
+
+
+def _unread(index: Index, unreadable: Iterable[bytes]) -> set[int]:
+    return files_at(index, (path.rstrip(b"/") for path in unreadable))
 
 
 def compared_with(
@@ -99,17 +107,21 @@ def shrank_while_saved(parent: Manifest, index: Index, saved: Index, roots: Sequ
 
 
 def _largest_loss(index: Index, now: Tree, root: str, hidden: set[int]) -> Loss | None:
-    """The file beneath the root that lost most bytes; by names and sizes alone."""
+    """The file beneath the root that lost most bytes, by names and sizes alone.
+
+    One that is gone while another has just its size may have been renamed, and is not named.
+    """
     largest = None
     files = files_at(index, [os.fsencode(root)]) - hidden
-    for entry in sorted(files, key=index.size.__getitem__, reverse=True):
+    for entry in sorted(files, key=index.size.__getitem__, reverse=True)[:_LOOKED_AT]:
         size = index.size[entry]
         if largest and largest.bytes >= size:  # no other can have lost more
             break
         path = index.path(entry)
         there = now.find(path)
         lost = size - (now.size[there] if there is not None else 0)
-        if lost > (largest.bytes if largest else 0):
+        may_be_renamed = there is None and size in now.size
+        if lost > (largest.bytes if largest else 0) and not may_be_renamed:
             largest = Loss(os.fsdecode(path), lost, is_gone=there is None)
     return largest
 

@@ -30,6 +30,7 @@ from scratchflow.node.snapshot.roots import warn_of_roots
 from scratchflow.node.snapshot.shrink import (
     UNATTENDED,
     compared_with,
+    explained,
     keep_parent,
     keep_quietly,
     shrank_while_saved,
@@ -276,11 +277,13 @@ def _guard_shrink(
     shrink = shrink_since(parent.manifest, parent.index, planned, roots)
     if shrink is None:
         return False
+    unread = heard.unsaved(notify)
+    shrink = explained(shrink, parent.index, planned, unread)
     if is_safety:  # nobody has agreed yet, and the node may be gone before anybody is asked
         keep_quietly(place, parent.manifest, shrink)
         return True
     if options.purpose not in UNATTENDED:
-        refuse_shrink(parent, planned, roots, heard.unsaved(notify))
+        refuse_shrink(parent, planned, roots, unread)
     keep_parent(place, parent.manifest, shrink, notify)
     return True
 
@@ -291,7 +294,7 @@ def refuse_shrink(
     """ShrinkGuard when most of the parent's files are gone, and not only unreadable."""
     shrink = shrink_since(parent.manifest, parent.index, planned, roots, unreadable)
     if shrink:
-        raise shrink.refusal(parent.manifest.id)
+        raise explained(shrink, parent.index, planned, unreadable).refusal(parent.manifest.id)
 
 
 def _commit(

@@ -93,6 +93,27 @@ def test_the_file_that_lost_most_is_named(tmp_path: Path) -> None:
         desk.backup()
 
 
+def test_a_file_that_was_renamed_or_cannot_be_read_is_not_named_as_gone(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    for number in range(20):
+        desk.write(f"work/src/{number}", "x" * (10_000 + number))
+    desk.write("work/big.bin", "x" * 90_000)
+    desk.write("work/closed/file", "x" * 50_000)
+    desk.backup()
+    (desk.work / "big.bin").rename(desk.work / "moved.bin")
+    for number in range(1, 20):
+        (desk.work / f"src/{number}").unlink()
+    with pytest.raises(ShrinkGuard, match=r"`work/src/19` \(9.78 KiB\) is gone, among others"):
+        desk.backup()
+    (desk.work / "closed").chmod(0)
+    try:
+        desk.backup(purpose="auto")
+    finally:
+        (desk.work / "closed").chmod(0o755)
+    (mark,) = read_marks(desk.place).values()
+    assert "`work/src/19` (9.78 KiB) is gone" in mark.detail
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_what_a_safety_snapshot_lacks_nobody_has_agreed_to(desk: Desk, count: int) -> None:
     """Before each `restore --path` one is taken, of whatever is there."""
