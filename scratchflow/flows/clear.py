@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -22,19 +23,21 @@ from scratchflow.model.errors.allocation import (
     OtherNodeFailed,
 )
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import OpenJobs, Release, SaveNode
+from scratchflow.model.requests import Backup, OpenJobs, Release, SaveNode
 from scratchflow.model.results.allocation import Cleared, NodeReleased
-from scratchflow.model.results.backup import NodeSaved
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
 from scratchflow.model.text import counted
+from scratchflow.model.units import format_size
 from scratchflow.workspace.job_scratch import goes_with_job
 
 # Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
 _MESSAGE = "before clear"
 _HAS_WORK = {"running", "suspended", "unknown"}
 _NAMED = 5
+_NO_WORKSPACE = "there is no workspace on the node: nothing to back up"
 
 
 class ClearOptions(msgspec.Struct, frozen=True):
@@ -68,6 +71,11 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
     tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
+    if options.dry_run:
+        _require_running(saved)
+        with _saying_that_the_node_is_kept():
+            for job in saved:
+                foretell_last_backup(cluster, job.job_id)
     if not options.backup and not options.dry_run:
         _warn_without_backup(cluster, jobs)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
@@ -166,30 +174,63 @@ def backup_commands(job_id: int | None, node: str | None, others: Sequence[str])
 
 def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[SavedCopy]:
     """The last snapshot is the one that comes back next time: a copy from an earlier job goes first."""
-    stopped = next((job for job in jobs if job.state != "running"), None)
-    if stopped is not None:
-        suspended = AllocationSuspended(job_id=stopped.job_id, node=stopped.node)
-        raise FinalBackupFailed.because_of(suspended)
+    _require_running(jobs)
     if len(jobs) > 1:
         jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
     return [copy for job in jobs for copy in _save_job(cluster, job)]
 
 
-def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
-    """The last snapshots of a job's nodes, and what they could not hold."""
-    cluster.emit(Progress(phase="the last backup"))
+def _require_running(jobs: Sequence[AllocationShown]) -> None:
+    stopped = next((job for job in jobs if job.state != "running"), None)
+    if stopped is not None:
+        suspended = AllocationSuspended(job_id=stopped.job_id, node=stopped.node)
+        raise FinalBackupFailed.because_of(suspended)
+
+
+def foretell_last_backup(cluster: Cluster, job_id: int | None) -> None:
+    """For a dry run: says what the last backup of a job would store, and raises what would keep it from being taken."""
+    cluster.emit(Progress(phase="looking at the workspace"))
+    request = Backup(dry_run=True, purpose="final")
     try:
-        copies = save_copies(cluster, job.job_id, job.nodes or [str(job.node)], _MESSAGE)
-        copies = _looked_at_again(cluster, job.job_id, copies)
+        seen = cluster.at_workspace("backup", request, BackupTaken, job_id=job_id)
+    except WorkspaceMissing:
+        cluster.emit(Log(level="info", message=_NO_WORKSPACE))
+        return
+    cluster.emit(Log(level="info", message=_foretold_words(seen)))
+
+
+def _foretold_words(seen: BackupTaken) -> str:
+    if seen.kind == "unchanged":
+        return f"nothing changed since snapshot {seen.snapshot}"
+    changes = [f"{counted(seen.changed_files, 'file')} ({format_size(seen.changed_bytes)}) changed"]
+    if seen.moved_files:
+        changes.append(f"{counted(seen.moved_files, 'file')} copied or moved")
+    if seen.removed_files:
+        changes.append(f"{counted(seen.removed_files, 'file')} removed")
+    return f"the last backup would save the workspace: {', '.join(changes)}"
+
+
+@contextmanager
+def _saying_that_the_node_is_kept() -> Iterator[None]:
+    """What keeps the last backup from being taken keeps the node."""
+    try:
+        yield
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
     except WorkspaceAtFormerScratch:
         raise  # it says what saves the work: nothing to give up instead
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
+
+
+def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
+    """The last snapshots of a job's nodes, and what they could not hold."""
+    cluster.emit(Progress(phase="the last backup"))
+    with _saying_that_the_node_is_kept():
+        copies = save_copies(cluster, job.job_id, job.nodes or [str(job.node)], _MESSAGE)
+        copies = _looked_at_again(cluster, job.job_id, copies)
     if copies[-1].saved.snapshot is None:
-        message = "there is no workspace on the node: nothing to back up"
-        cluster.emit(Log(level="info", message=message))
+        cluster.emit(Log(level="info", message=_NO_WORKSPACE))
     return copies
 
 

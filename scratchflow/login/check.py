@@ -22,7 +22,12 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status.mirror import behind_in_words, mirror_behind, mirror_shown
 from scratchflow.model.allocation import Partition
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.workspace import ScratchUnsafe, WorkspaceIsLink
+from scratchflow.model.errors.workspace import (
+    ScratchUnsafe,
+    UnsavedAtFormerScratch,
+    WorkspaceAtFormerScratch,
+    WorkspaceIsLink,
+)
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.requests import Look, Nothing
 from scratchflow.model.results.checks import Check, ChecksDone
@@ -31,6 +36,7 @@ from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import missing_in_words, missing_layer
+from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
@@ -118,7 +124,8 @@ def check_node(
             *limits,
             *(_check_freshness(at_node) if store.ok else []),
             *_check_scratch(at_node.workspace),
-            _check_workspace(settings, environment, at_node.workspace, at_node.job_name),
+            _check_former_scratch(at_node)
+            or _check_workspace(settings, environment, at_node.workspace, at_node.job_name),
             *_check_environment(settings, at_node.workspace, node),
         ]
     )
@@ -228,6 +235,17 @@ def _check_workspace(
     else:
         equals = ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
+
+
+def _check_former_scratch(at_node: NodeContext) -> Check | None:
+    """A check only if this job has the workspace where scratch was before it was changed."""
+    try:
+        require_at_scratch(at_node)
+    except (WorkspaceAtFormerScratch, UnsavedAtFormerScratch) as error:
+        return Check(name="workspace", ok=False, detail=str(error), fix=error.shown_hint)
+    except ScratchflowError:  # of a store that cannot be read: its own check says so
+        return None
+    return None
 
 
 def _check_environment(settings: Settings, workspace: Workspace, node: str) -> list[Check]:

@@ -10,6 +10,7 @@ from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import (
     SavedCopy,
     backup_commands,
+    foretell_last_backup,
     forks_of,
     require_saved,
     save_copies,
@@ -350,6 +351,7 @@ def _planned(move: Move, request: Hold) -> NodeHeld:
 
 
 def _foretold(move: Move, request: Hold) -> Hopped:
+    foretell_last_backup(move.cluster, move.old_job)
     got = _planned(move, request)
     return Hopped(
         from_node=move.old_node,

@@ -18,10 +18,11 @@ from scratchflow.model.errors.allocation import (
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
 from scratchflow.model.events import Event, Log, Warned
-from scratchflow.model.requests import Release, SaveNode
+from scratchflow.model.requests import Backup, Release, SaveNode
 from scratchflow.model.results.allocation import NodeReleased
-from scratchflow.model.results.backup import NodeSaved
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import JobsShown
 from scratchflow.ssh.config.alias import point_alias
@@ -29,6 +30,19 @@ from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, job
 
 SAVED = NodeSaved(snapshot="last", read_back_age_s=3)
+WOULD_SAVE = BackupTaken(
+    snapshot=None,
+    kind="incremental",
+    parent="last",
+    files=9,
+    bytes=9000,
+    changed_files=2,
+    changed_bytes=1536,
+    stored_bytes=0,
+    duration_s=0,
+    dry_run=True,
+    removed_files=1,
+)
 FULL = NoSpace(path="/store", reason="no space")
 UNSAVED = NodeSaved(snapshot="last", unsaved=7, unsaved_paths=[f"work/{n}" for n in range(7)])
 
@@ -206,13 +220,48 @@ def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_saves_and_parks_nothing(tmp_path: Path) -> None:
-    cluster = cluster_with(tmp_path, job(1))
+    cluster = cluster_with(tmp_path, job(1), backup=WOULD_SAVE)
     done = clear_on(cluster, ClearOptions(dry_run=True))
-    assert cluster.done == ["jobs open", "release"]
+    assert cluster.done == ["jobs open", "backup", "release"]
+    assert cluster.asked[1][1] == Backup(dry_run=True, purpose="final")
     assert cluster.asked[-1][1] == Release(job_ids=(1,), dry_run=True)
     assert (done.released, done.parked) == (False, False)
     assert done.commands[0] == "scratchflow backup (job 1 on node-1)"
     assert not has_alias(cluster.settings)
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (WOULD_SAVE, "would save the workspace: 2 files (1.50 KiB) changed, 1 file removed"),
+        (
+            msgspec.structs.replace(WOULD_SAVE, kind="unchanged", snapshot="last"),
+            "nothing changed since snapshot last",
+        ),
+        (WorkspaceMissing(path="/scratch/work"), "there is no workspace on the node"),
+    ],
+)
+def test_a_dry_run_says_what_the_last_backup_would_save(
+    tmp_path: Path, seen: object, words: str
+) -> None:
+    cluster = cluster_with(tmp_path, job(1), backup=seen)
+    clear_on(cluster, ClearOptions(dry_run=True))
+    said = [event.message for event in cluster.told if isinstance(event, Log)]
+    assert any(words in one for one in said)
+
+
+def test_a_dry_run_fails_with_what_would_keep_the_node(tmp_path: Path) -> None:
+    elsewhere = WorkspaceAtFormerScratch.of("/old/work", "work", "/new/work")
+    cluster = cluster_with(tmp_path, job(1), backup=elsewhere)
+    with pytest.raises(WorkspaceAtFormerScratch):
+        clear_on(cluster, ClearOptions(dry_run=True))
+    cluster = cluster_with(tmp_path, job(1, "suspended"))
+    with pytest.raises(FinalBackupFailed):
+        clear_on(cluster, ClearOptions(dry_run=True))
+    assert "release" not in cluster.done
+    cluster = cluster_with(tmp_path, job(1))
+    clear_on(cluster, ClearOptions(dry_run=True, backup=False))
+    assert cluster.done == ["jobs open", "release"]
 
 
 def test_without_a_backup_nothing_is_saved(tmp_path: Path) -> None:

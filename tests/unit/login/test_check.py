@@ -67,6 +67,20 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
     assert checks["workspace"].ok
 
 
+def test_doctor_says_where_the_workspace_is_when_scratch_was_changed_meanwhile(
+    held: Login, tmp_path: Path
+) -> None:
+    profile = msgspec.structs.replace(held.settings.profile, scratch=str(tmp_path / "other"))
+    settings = msgspec.structs.replace(held.settings, profile=profile)
+    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
+    at_node = node_context(settings, environment)
+    done = check_node(at_node, Notifier(lambda _: None), NOTHING, environment)
+    check = next(one for one in done.checks if one.name == "workspace")
+    assert not check.ok
+    assert str(held.desk.work) in check.detail
+    assert f"config set scratch {held.desk.scratch}" in check.fix
+
+
 def test_doctor_says_of_a_workspace_what_status_says_also_when_its_notes_are_of_another_store(
     held: Login, tmp_path: Path
 ) -> None:

@@ -86,11 +86,13 @@ def open_job(number: int) -> AllocationShown:
     )
 
 
-def hop(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, node: str = "") -> None:
+def hop(
+    monkeypatch: pytest.MonkeyPatch, cluster: Cluster, node: str = "", *, dry_run: bool = False
+) -> None:
     @contextmanager
     def reached(*_: object) -> Iterator[Cluster]:
         yield cluster
 
     monkeypatch.setattr(flow, "cluster_of", reached)
     caller: Any = SimpleNamespace(settings=lambda: cluster.settings)
-    flow.hop(caller, cluster.emit, Hold(node=node))
+    flow.hop(caller, cluster.emit, Hold(node=node, dry_run=dry_run))

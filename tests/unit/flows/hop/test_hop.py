@@ -21,6 +21,7 @@ from scratchflow.model.errors.allocation import (
     NodeUnknown,
 )
 from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
@@ -46,6 +47,21 @@ def test_a_node_that_is_not_there_is_told_before_anything_is_saved(
 
     with pytest.raises(NodeUnknown):
         hop(monkeypatch, WithoutIt(left=[OLD]), "node-9")
+
+
+def test_a_dry_run_fails_with_what_the_backup_would_fail_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class ScratchChanged(Cluster):
+        def on_login(self, do: str, *_: object, **__: object) -> JobsShown | NodeHeld:
+            assert do == "jobs open"
+            return super().on_login(do)
+
+        def at_workspace(self, *_: object, **__: object) -> NodeSaved:
+            raise WorkspaceAtFormerScratch.of("/old/work", "work", "/new/work")
+
+    with pytest.raises(WorkspaceAtFormerScratch):
+        hop(monkeypatch, ScratchChanged(left=[OLD]), dry_run=True)
 
 
 @pytest.mark.parametrize(
