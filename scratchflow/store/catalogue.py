@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 
 import msgspec
@@ -293,13 +293,31 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
 
 def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> dict[str, str]:
     """Why snapshots would not restore, by id. One `stat` for each archive, whoever needs it."""
-    problems: dict[str, str] = {}
-    for snapshot in {one for each in manifests.values() for one in needed_archives(each)}:
-        known = manifests.get(snapshot)
-        if problem := _archive_problem(place, snapshot, known.archive_bytes if known else None):
-            problems[snapshot] = problem
+    problems = _problems(
+        place, {one for each in manifests.values() for one in needed_archives(each)}, manifests
+    )
     bad = {one.id: sorted(needed_archives(one) & problems.keys()) for one in manifests.values()}
     return {snapshot: problems[archives[0]] for snapshot, archives in bad.items() if archives}
+
+
+def incomplete_archives(
+    place: StoreDirectory, catalogue: Catalogue, manifest: Manifest
+) -> dict[str, str]:
+    """Which archives of a snapshot are not all there, and why. Sizes are compared, bytes are not."""
+    if manifest.id not in catalogue.damaged:
+        return {}
+    return _problems(place, needed_archives(manifest), {one.id: one for one in catalogue.snapshots})
+
+
+def _problems(
+    place: StoreDirectory, archives: Iterable[str], manifests: Mapping[str, Manifest]
+) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for archive in archives:
+        known = manifests.get(archive)
+        if problem := _archive_problem(place, archive, known.archive_bytes if known else None):
+            found[archive] = problem
+    return found
 
 
 def needed_archives(manifest: Manifest) -> set[str]:

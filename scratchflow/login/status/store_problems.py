@@ -20,6 +20,11 @@ from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 _NAMED = 3
 _FROM_MIRROR = "`scratchflow snapshots import --from-mirror --all` mends what the mirror has whole. If it does not, "
 
+# Damage is seldom everywhere: what lies elsewhere is readable, and may be nowhere else.
+_ONLY_THERE = (
+    ", with all that nothing else has (`scratchflow restore ID --path PATH` brings what is whole)"
+)
+
 
 def store_problems(
     place: StoreDirectory,
@@ -103,9 +108,9 @@ def _perhaps_whole(snapshots: list[str], problem: str) -> Problem:
 
 def _removes(snapshots: list[str]) -> str:
     if len(snapshots) > _NAMED:
-        return "`scratchflow snapshots prune ID…` removes those that `scratchflow snapshots list` calls DAMAGED"
+        return f"`scratchflow snapshots prune ID…` removes those that `scratchflow snapshots list` calls DAMAGED{_ONLY_THERE}"
     ones = "the damaged one" if len(snapshots) == 1 else "the damaged ones"
-    return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}"
+    return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}{_ONLY_THERE}"
 
 
 def _by_problem(problems: Mapping[str, str], bad: Collection[str]) -> dict[str, list[str]]:

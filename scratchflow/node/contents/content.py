@@ -56,6 +56,7 @@ def send_content(context: NodeContext, notify: Notifier, asked: Cat) -> FileShow
         if asked.most_bytes and index.size[entry] > asked.most_bytes:
             size, most = format_size(index.size[entry]), format_size(asked.most_bytes)
             raise ContentTooLarge(path=asked.path, size=size, most=most)
+        source.require_readable([entry])
         for piece in _content(index, entry, source):
             notify.emit(Data(content=bytes(piece)))
         return FileShown(

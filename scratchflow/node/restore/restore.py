@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.archive.files.limits import limit_reached
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
@@ -100,15 +101,20 @@ def _with_whole(context: NodeContext, options: RestoreOptions, error: Scratchflo
     """Names the snapshot to restore in place of a damaged one: never what this restore itself has saved before."""
     if options.source is not None:
         return
+    place = find_place(context.store, context.workspace.name)
+    damaged = error.fields.get("snapshot", "")
     with suppress(OSError, ScratchflowError):
-        place = find_place(context.store, context.workspace.name)
-        damaged = error.fields.get("snapshot", "")
         whole = newest_whole(read_catalogue(place), read_verified(place), before=damaged)
         if whole is not None:
             same = "with the same options, " if options.paths or options.to else ""
             which = "the newest whole one before it"
             other = brings_back(whole, context.now().timestamp(), which)
             error.add_step(f"{same}{other}")
+    with suppress(OSError, ScratchflowError):
+        if not options.paths:
+            open_index(place.archive(damaged))  # without its index nothing of it can be found
+            what = "a file or directory of it that is whole"
+            error.add_step(f"`scratchflow restore {damaged} --path PATH --to DIR` brings {what}")
 
 
 def _with_name(

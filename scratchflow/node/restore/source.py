@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.archives import OpenArchive
 from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
 from scratchflow.model.requests import Offsets
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.node.asker import asker
@@ -21,7 +22,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
-from scratchflow.store.catalogue import LATEST, Catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, incomplete_archives
 from scratchflow.store.checks.verified import known_problems, noting_damage, read_verified
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
@@ -61,6 +62,19 @@ class Source(msgspec.Struct, frozen=True):
     open_archive: OpenArchive
     manifest: Manifest | None = None  # None for a file
     scan: Scan | None = None  # of the workspace, begun before the index was read
+    # Archives that it needs and that are not all there, and why: what lies in others can be read all the same.
+    incomplete: Mapping[str, str] = {}
+
+    def require_readable(self, entries: Iterable[int]) -> None:
+        """SnapshotDamaged when one of these lies in an archive that is not all there."""
+        if not self.incomplete:
+            return
+        for entry in entries:
+            content = self.index.hardlinks.get(entry, entry)
+            is_file = self.index.mode[content] & KIND_MASK == REGULAR
+            for archive, _, _ in self.index.place(content) if is_file else []:
+                if archive in self.incomplete:
+                    raise SnapshotDamaged(snapshot=self.id, reason=self.incomplete[archive])
 
 
 @contextmanager
@@ -85,7 +99,9 @@ def find_source(
             yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
     manifest = _find_manifest(context, notify, options, place, catalogue, interrupted)
-    catalogue.require_whole(manifest)
+    if not options.paths:  # of a part, it depends on where that lies
+        catalogue.require_whole(manifest)
+    not_all_there = incomplete_archives(place, catalogue, manifest)
     roots = [manifest.workspace, *manifest.also]
     in_place = options.to is None and not options.paths and not options.dry_run
     ahead: AbstractContextManager[Scan | None] = nullcontext()
@@ -102,7 +118,7 @@ def find_source(
     with held, ahead as scan, noting:
         index = open_index(place.archive(manifest.id))
         present = _present(roots, index)
-        yield Source(manifest.id, index, present, place.archive, manifest, scan)
+        yield Source(manifest.id, index, present, place.archive, manifest, scan, not_all_there)
 
 
 def _find_manifest(

@@ -48,6 +48,7 @@ def chosen_part(context: NodeContext, source: Source, options: RestoreOptions) -
     if select.unmatched:
         missing = select.unmatched[0]
         raise _no_such_path(context, source, options, missing)
+    source.require_readable(entry for entry, chosen in enumerate(select.entries) if chosen)
     return select
 
 

@@ -65,6 +65,44 @@ def test_damage_that_a_reader_meets_is_noted(
     assert damaged_archives(desk.place, read_catalogue(desk.place).snapshots) == {first}
 
 
+def _part(desk: Desk, snapshot: str, path: str, to: Path) -> None:
+    desk.restore(snapshot, paths=(path,))
+    desk.restore(snapshot, paths=(path,), to=to / "part")
+    send_snapshot(desk.context, desk.notify, Send(snapshot=snapshot, paths=(path,)))
+    send_content(desk.context, desk.notify, Cat(path=path, snapshot=snapshot))
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_what_lies_in_other_archives_than_the_one_that_is_cut_can_be_read(
+    desk: Desk, tmp_path: Path, is_cut: bool
+) -> None:
+    desk.write("work/big", os.urandom(1 << 20))
+    os.link(desk.work / "big", desk.work / "other-name")
+    first = desk.place.archive(str(desk.backup().snapshot))
+    desk.write("work/only", "here")
+    newest = str(desk.backup().snapshot)
+    if is_cut:
+        os.truncate(first, first.stat().st_size - 1)
+    else:
+        first.unlink()
+    (desk.work / "only").unlink()
+    with pytest.raises(SnapshotDamaged) as caught:
+        desk.restore(newest)
+    assert "` brings a file or directory of it that is whole" in caught.value.shown_hint
+    _part(desk, newest, "only", tmp_path)
+    assert (desk.work / "only").read_text() == "here"
+    assert (tmp_path / "part/only").read_text() == "here"
+    (desk.work / "big").unlink()
+    for path in ("big", "other-name", "*"):
+        with pytest.raises(SnapshotDamaged):
+            desk.restore(newest, paths=(path,))
+        with pytest.raises(SnapshotDamaged):
+            send_snapshot(desk.context, desk.notify, Send(snapshot=newest, paths=(path,)))
+    with pytest.raises(SnapshotDamaged):
+        send_content(desk.context, desk.notify, Cat(path="big", snapshot=newest))
+    assert not (desk.work / "big").exists()
+
+
 def test_the_next_backup_after_such_a_restore_stores_everything_anew(
     desk: Desk, tmp_path: Path
 ) -> None:
