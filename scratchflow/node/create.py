@@ -23,6 +23,7 @@ from scratchflow.node.environment.cache import forget_cached
 from scratchflow.node.environment.environment import environment_for_tools
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import require_same_store
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
@@ -126,6 +127,9 @@ def _free_bytes(context: NodeContext) -> int | None:
 def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str | None:
     """The newest snapshot, where that is no hindrance; WorkspaceKnown where it is."""
     require_at_scratch(context)
+    require_same_store(
+        context
+    )  # before an empty workspace takes the place of one that came from another
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         forget_old_listing(place)

@@ -84,13 +84,17 @@ def store_replaced(
     base = read_base_note(workspace, store)
     if base is None or _is_store_of(place, read_store_id(place), base):
         return None
-    if is_empty_or_missing(workspace.path) and has_snapshots(place):
+    is_other = has_snapshots(place)
+    if is_empty_or_missing(workspace.path) and is_other:
         return None  # nothing here came from another store any more
+    # An empty one has nothing to bring: it is not mounted, or gone.
+    aside = StoreReplaced.keeping(workspace.path, base.snapshot, node) if is_other else ""
     return StoreReplaced(
         store=store,
         node=node,
         workspace=workspace.path,
         snapshot=base.snapshot,
+        aside=aside,
         from_mirror=_from_mirror(place, mirror) if mirror else "",
     )
 

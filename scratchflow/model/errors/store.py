@@ -122,12 +122,18 @@ class StoreReplaced(ScratchflowError):
         "the store `{store}` on {node} is not the one that `{workspace}` was saved to: it does not "
         "hold snapshot {snapshot}, so nothing is saved to it"
     )
-    # By this name `clear` and `hop` know it, and keep the node as long as it is there.
     hint = (
-        "check that it is mounted (`findmnt -T {store}`); if it is, `mv {workspace} {workspace}.before-{snapshot}` "
-        "on {node} keeps what is there, and `scratchflow up` brings the newest snapshot; {from_mirror}if the old store is gone "
+        "check that it is mounted (`findmnt -T {store}`); {aside}{from_mirror}if the old store is gone "
         "for good, start a new one with `scratchflow config set store PATH` and another path"
     )
+
+    @staticmethod
+    def keeping(workspace: object, snapshot: str, node: str) -> str:
+        """What makes room for what another store has. By this name `clear` and `hop` know what it keeps, and keep the node as long as it is there."""
+        return (
+            f"if it is, `mv {workspace} {workspace}.before-{snapshot}` on {node} keeps what is there,"
+            " and `scratchflow up` brings the newest snapshot; "
+        )
 
 
 class StoreOverlaps(ScratchflowError):

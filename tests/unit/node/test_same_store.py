@@ -16,10 +16,11 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.requests import SaveNode
+from scratchflow.model.requests import SaveNode, Settle
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.node.save_node import save_node
+from scratchflow.node.settle import settle
 from scratchflow.store.directory import STORE_NAME, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.workspace.notes import Base
@@ -48,7 +49,24 @@ def test_a_lost_mount_does_not_start_a_new_store(desk: Desk) -> None:
     assert str(snapshot) in str(caught.value)
     assert str(desk.context.store) in str(caught.value)
     assert "mount" in caught.value.shown_hint
+    assert (
+        "`mv " not in caught.value.shown_hint
+    )  # it has nothing to bring in place of the workspace
     assert everything_below(desk.context.store) == []
+
+
+def test_nor_does_an_empty_workspace_take_the_place_of_one_that_was_moved_away(desk: Desk) -> None:
+    desk.backup()
+    away = lose_the_mount(desk)
+    desk.work.rename(desk.work.with_name("work.aside"))
+    for dry_run in (True, False):
+        with pytest.raises(StoreReplaced):
+            settle(desk.context, desk.notify, Settle(dry_run=dry_run))
+    assert not desk.work.exists()
+    desk.context.store.rmdir()
+    away.rename(desk.context.store)
+    settle(desk.context, desk.notify, Settle())
+    assert (desk.work / "README").is_file()
 
 
 def test_the_hint_for_a_lost_store_names_the_mirror_and_what_is_in_its_way(desk: Desk) -> None:
