@@ -18,6 +18,7 @@ from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import Restore
 from scratchflow.model.results.restore import Restored
+from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
@@ -111,7 +112,7 @@ def _with_whole(context: NodeContext, options: RestoreOptions, error: Scratchflo
             other = brings_back(whole, context.now().timestamp(), which)
             error.add_step(f"{same}{other}")
     with suppress(OSError, ScratchflowError):
-        if not options.paths:
+        if not options.paths and is_snapshot_id(damaged):
             open_index(place.archive(damaged))  # without its index nothing of it can be found
             what = "a file or directory of it that is whole"
             error.add_step(f"`scratchflow restore {damaged} --path PATH --to DIR` brings {what}")
