@@ -90,7 +90,8 @@ def _other_workspaces(cleared: Cleared) -> Iterator[str]:
         command = restore_command(name, cleared.other_stores.get(name, ""))
         if name in cleared.forked_others:
             command += f" {shown_id(snapshot)}"
-        yield printable(f"`{name}`: snapshot {shown_id(snapshot)}, `{command}`")
+        saved = f"workspace `{name}`, on the same node, is saved in snapshot {shown_id(snapshot)}"
+        yield printable(f"{saved}; `{command}` brings it")
 
 
 def _what_stays(cleared: Cleared) -> Iterator[str]:

@@ -17,7 +17,13 @@ NAMED = (
 
 
 # Why a snapshot stays, where the word of the JSON does not say it by itself.
-_STAYS = {"safety": "taken before a restore", "full": "newest full one", "job": "code of a job"}
+_STAYS = {
+    "safety": "taken before a restore",
+    "full": "newest full one",
+    "job": "code of a job",
+    "verified": "among the last that were read back",
+    **{rule: f"keep_{rule}" for rule in ("last", "hourly", "daily", "weekly")},
+}
 
 
 def stays_in_words(reasons: Iterable[str]) -> list[str]:

@@ -16,23 +16,29 @@ from scratchflow.model.results.snapshots import SnapshotRow
 from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.model.wrap import broken
+from scratchflow.report.output import terminal_width
 from scratchflow.report.question import question_open
 
 
-def confirm_removal(rows: Iterable[SnapshotRow], emit: Emit, *, may_ask: bool) -> None:
+def confirm_removal(
+    rows: Iterable[SnapshotRow], freed_bytes: int, emit: Emit, *, may_ask: bool
+) -> None:
     """Shows the snapshots and asks. Raises when the answer is no, or when nobody can be asked."""
     chosen = list(rows)
     if not may_ask or not sys.stdin.isatty():
         raise RemovalUnconfirmed(snapshots=" ".join(one.id for one in chosen))
     with question_open(emit):
-        sys.stderr.write("".join(f"{line}\n" for line in removal_in_words(chosen, datetime.now())))
+        lines = removal_in_words("Remove for good:", chosen, freed_bytes)
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
         if not confirmed(emit, "Sure?"):
             raise RemovalDeclined
 
 
-def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str]:
-    """What is lost when these snapshots are removed. `now` is the local time."""
-    yield "Remove for good:"
+def removal_in_words(heading: str, rows: Iterable[SnapshotRow], freed_bytes: int) -> Iterator[str]:
+    """What is lost when these snapshots are removed, and what that frees: others may need most of what they store."""
+    now, width = datetime.now(), terminal_width()
+    yield heading
     for one in rows:
         taken = datetime.fromtimestamp(epoch(one.time) or 0)
         parts = [
@@ -40,9 +46,12 @@ def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
             message_in_words(one),
+            "DAMAGED" if one.damaged else "",
             bracketed(stays_in_words(one.stays)),
         ]
-        yield "  " + "  ".join(filter(None, parts))
+        yield from broken("  " + "  ".join(filter(None, parts)), width, "    ")
+    frees = f"That frees at least {format_size(freed_bytes)}; what other snapshots need stays."
+    yield from broken(frees, width)
 
 
 def _moment(taken: datetime, now: datetime) -> str:

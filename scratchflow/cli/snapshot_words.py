@@ -62,7 +62,8 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
         for one in listed.snapshots
     ]
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
-        yield fitted(fixed, message_in_words(one), _remarks(one, _other_reasons(one)), width)
+        remarks = _remarks(one, _other_reasons(one))
+        yield fitted(fixed, message_in_words(one), remarks, width, is_named=one.named)
     yield from _what_marks_mean(listed)
 
 
@@ -331,7 +332,7 @@ def pruned(pruned: SnapshotsPruned) -> Iterator[str]:
         yield f"{word} {named(snapshot)}"
     for snapshot, reasons in pruned.kept.items():
         if reasons != [NOT_ASKED_FOR]:
-            yield f"kept {named(snapshot)}: {', '.join(reasons)}"
+            yield f"kept {named(snapshot)}: {', '.join(stays_in_words(reasons))}"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
     is_by_rules = [NOT_ASKED_FOR] not in pruned.kept.values()
     if pruned.kept and not pruned.removed and is_by_rules:

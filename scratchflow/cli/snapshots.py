@@ -24,7 +24,7 @@ from scratchflow.cli.options import (
     may_ask,
 )
 from scratchflow.cli.remote_call import at_workspace
-from scratchflow.cli.removal import confirm_removal
+from scratchflow.cli.removal import confirm_removal, removal_in_words
 from scratchflow.cli.snapshot_transfer import MOVES
 from scratchflow.model import requests
 from scratchflow.model.ages import for_profile
@@ -33,6 +33,7 @@ from scratchflow.model.results.base import Result
 from scratchflow.model.results.snapshots import (
     FileShown,
     PathHistory,
+    SnapshotRow,
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
@@ -258,9 +259,37 @@ def prune(
     unless a job ran from it, after a question that shows what goes; without a terminal only with `--yes`.
     """
     call = _prune_call(context, snapshots or [], dry_run=dry_run)
-    if not snapshots or dry_run or yes:
+    if snapshots and dry_run:
+        return _foretold(context, call)
+    if not snapshots or yes:
         return call
     return Call(call.op, _confirmed(context, snapshots), call.show)
+
+
+def _foretold(context: typer.Context, call: Call[SnapshotsPruned]) -> Call[SnapshotsPruned]:
+    """What is named is shown as in the question: with its name, and why it stayed so far."""
+    rows: list[SnapshotRow] = []
+
+    def run(tell: Emit) -> SnapshotsPruned:
+        emit = _each_remark_once(tell)
+        planned = call.flow(emit)
+        rows[:] = _rows_of(context, planned, emit)
+        return planned
+
+    def show(planned: SnapshotsPruned) -> Iterator[str]:
+        if planned.blocked:
+            yield from call.show(planned)
+            return
+        yield from removal_in_words("Would remove for good:", rows, planned.freed_bytes)
+
+    return Call(call.op, run, show)
+
+
+def _rows_of(context: typer.Context, planned: SnapshotsPruned, emit: Emit) -> list[SnapshotRow]:
+    listing: Call[SnapshotsListed] = at_workspace(
+        caller(context), "snapshots list", requests.Nothing(), words.listed
+    )
+    return [one for one in listing.flow(emit).snapshots if one.id in planned.removed]
 
 
 def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit], SnapshotsPruned]:
@@ -271,11 +300,8 @@ def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit],
         planned = _prune_call(context, snapshots, dry_run=True).flow(emit)
         if planned.blocked:
             return msgspec.structs.replace(planned, dry_run=False)
-        listing: Call[SnapshotsListed] = at_workspace(
-            caller(context), "snapshots list", requests.Nothing(), words.listed
-        )
-        rows = [one for one in listing.flow(emit).snapshots if one.id in planned.removed]
-        confirm_removal(rows, emit, may_ask=may_ask(context))
+        rows = _rows_of(context, planned, emit)
+        confirm_removal(rows, planned.freed_bytes, emit, may_ask=may_ask(context))
         return _prune_call(context, [one.id for one in rows]).flow(emit)
 
     return run

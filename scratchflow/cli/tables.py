@@ -9,6 +9,8 @@ from scratchflow.model.wrap import broken
 
 GAP = "  "
 _SHORTEST_NAME = 6
+# As much of a name as its giver knows it by.
+_KNOWN_BY = 24
 
 
 def aligned(
@@ -45,10 +47,16 @@ def aligned(
         yield GAP.join(padded).rstrip()
 
 
-def fitted(fixed: str, name: str, notes: str, width: int | None) -> str:
-    """One line: what must be seen, a name that is shortened, or left out, to fit, and remarks."""
+def fitted(fixed: str, name: str, notes: str, width: int | None, *, is_named: bool = False) -> str:
+    """One line: what must be seen, a name that is shortened, or left out, to fit, and remarks.
+
+    A name that a person gave is seen before the remarks.
+    """
     if width is not None and name:
         room = width - cells(GAP.join(filter(None, [fixed, notes]))) - len(GAP)
+        if is_named:
+            most = width - cells(fixed) - len(GAP)
+            room = min(max(room, _KNOWN_BY), most)
         name = shortened(name, room) if room >= _SHORTEST_NAME else ""
     line = GAP.join(filter(None, [fixed, name, notes]))
     return line if width is None else shortened(line, width)

@@ -179,7 +179,7 @@ def tell_if_safety(
         return
     damaged = known_problems(catalogue, read_verified(place))
     found = _no_safety(catalogue, newest, damaged)
-    other = f"; `scratchflow restore {found.id}` brings the one before it"
+    other = f"; `scratchflow restore {found.id}` brings the newest that was not"
     notify.remark(
         f"the newest snapshot, {newest.id}, was saved before a restore, and has what that replaced"
         f"{other if found.id != newest.id else ''}"

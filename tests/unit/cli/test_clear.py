@@ -70,7 +70,8 @@ def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)
     lines = list(_shown(cleared))
     assert lines[0].startswith("the workspace is saved in snapshot aaaaaa")
-    assert lines[1] == "`p2`: snapshot 98c09c, `scratchflow --set workspace=p2 restore`"
+    saved = "workspace `p2`, on the same node, is saved in snapshot 98c09c"
+    assert lines[1] == f"{saved}; `scratchflow --set workspace=p2 restore` brings it"
 
 
 def test_of_an_older_copy_only_what_was_new_in_it_is_told_with_the_snapshot_that_has_it() -> None:
@@ -79,7 +80,7 @@ def test_of_an_older_copy_only_what_was_new_in_it_is_told_with_the_snapshot_that
     assert not any("p2" in line for line in _shown(cleared))
     forked = msgspec.structs.replace(cleared, old_others=[], forked_others=["p2"])
     (line,) = [line for line in _shown(forked) if "p2" in line]
-    assert line.endswith("`scratchflow --set workspace=p2 restore 98c09c`")
+    assert line.endswith("`scratchflow --set workspace=p2 restore 98c09c` brings it")
 
 
 def test_a_workspace_of_another_store_is_brought_from_there() -> None:

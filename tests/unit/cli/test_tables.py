@@ -51,10 +51,21 @@ def test_the_name_gives_way_first(width: int | None, line: str) -> None:
     assert fitted("570643", '"first build"', "[kept]", width) == line
 
 
+def test_a_name_that_a_person_gave_is_seen_before_the_remarks() -> None:
+    name, notes = '"better model"', "[before a backup that shrank]"
+    fixed = "65e2ff  00:55  just now  incremental  32 files"
+    line = fitted(fixed, name, notes, 80, is_named=True)
+    assert line == f"{fixed}  {name}  [before a backu…"
+    assert name not in fitted(fixed, name, notes, 80)
+    assert fitted("570643", '"first build"', "[kept]", 29, is_named=True).endswith("[kept]")
+
+
 @pytest.mark.slow
-@given(PRINTABLE, PRINTABLE, PRINTABLE, st.integers(1, 100))
-def test_no_line_is_wider_than_the_terminal(fixed: str, name: str, notes: str, width: int) -> None:
-    assert cells(fitted(fixed, name, notes, width)) <= width
+@given(PRINTABLE, PRINTABLE, PRINTABLE, st.integers(1, 100), st.booleans())
+def test_no_line_is_wider_than_the_terminal(
+    fixed: str, name: str, notes: str, width: int, is_named: bool
+) -> None:
+    assert cells(fitted(fixed, name, notes, width, is_named=is_named)) <= width
 
 
 @pytest.mark.slow

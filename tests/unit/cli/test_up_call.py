@@ -44,7 +44,7 @@ def test_a_job_is_promised_a_last_snapshot() -> None:
 def test_a_job_that_ends_before_the_first_of_them_is_told_so() -> None:
     soon = iso_time(time.time() + 600)
     assert autobackup_line(ON, 7, end_time=soon) == (
-        "auto-backup when the job ends, which is sooner than every 30 min"
+        "auto-backup before the time limit and when the job ends (every 30 min is later)"
     )
     late = iso_time(time.time() + 7200)
     assert autobackup_line(ON, 7, end_time=late) == autobackup_line(ON, 7)
