@@ -150,7 +150,9 @@ def _changed(scratch: Path, index: Index, select: Selection) -> list[bytes]:
     found = []
     for entry in index.of_kind(REGULAR, select.entries)[:_MOST_FILES]:
         path = index.path(entry)
-        if _differs(os.path.join(os.fsencode(scratch), path), index, entry):
+        top = os.fsencode(scratch)
+        differs = _differs(os.path.join(top, path), index, entry)
+        if differs and not _is_behind_link(top, path):
             found.append(path)
     return found
 
@@ -163,6 +165,13 @@ def _differs(path: bytes, index: Index, entry: int) -> bool:
         return False
     is_same = now.st_size == index.size[entry] and now.st_mtime_ns == index.mtime_ns[entry]
     return not stat.S_ISREG(now.st_mode) or not is_same
+
+
+def _is_behind_link(scratch: bytes, path: bytes) -> bool:
+    """Whether a directory above it is a symlink now: what is there belongs to another place, and no backup saves it."""
+    directory = os.path.dirname(path)
+    there = os.path.realpath(os.path.join(scratch, directory))
+    return there != os.path.join(os.path.realpath(scratch), directory)
 
 
 def _relative(path: bytes, workspace: str) -> str:

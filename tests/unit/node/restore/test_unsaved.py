@@ -34,6 +34,17 @@ def test_a_file_that_changed_since_is_named_and_one_that_did_not_is_not(desk: De
     assert newer(desk, "result.csv").changed == 0, "the snapshot has the newest of it"
 
 
+def test_what_is_behind_a_link_by_now_is_nothing_that_a_backup_saves(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.write("work/results/x", "one")
+    desk.backup()
+    (desk.work / "results").rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere/x").write_text("two, and longer")
+    (desk.work / "results").symlink_to(tmp_path / "elsewhere")
+    assert newer(desk, "results/x").changed == 0
+
+
 def test_the_words_name_the_first_files_and_what_to_do() -> None:
     found = NewerFound(snapshot="s", host="node-1", changed=5, changed_paths=["a", "b", "c"])
     (words,) = words_of(found)
