@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -195,7 +195,8 @@ def verify_snapshots(
     bad = [BadSnapshot(id=one.snapshot, reason=one.reason) for one in skipped if not one.is_newer]
     newer = [BadSnapshot(id=one.snapshot, reason=one.reason) for one in skipped if one.is_newer]
     for one in chosen:
-        known = catalogue.damaged.get(one.id) or reasons.get(one.id)
+        by_size = "" if one.id in catalogue.cut_elsewhere else catalogue.damaged.get(one.id)
+        known = by_size or reasons.get(one.id)
         unread = sorted(needed_archives(one) & too_new.keys())
         if unread and not known:
             newer.append(BadSnapshot(id=one.id, reason=too_new[unread[0]]))
@@ -206,6 +207,9 @@ def verify_snapshots(
     bad = [one for one in bad if one.id not in removed]
     unchecked = removed | {one.id for one in newer}
     checked = [one for one in chosen if one.id not in unchecked]
+    listed = {one.id for one in catalogue.snapshots}
+    # First: what was found sound is so beside the note that the rest of an archive is not.
+    _record_archives(place, {one: why for one, why in reasons.items() if one in listed})
     _record(place, checked, {one.id: one.reason for one in bad}, own=reasons.keys())
     return SnapshotsVerified(checked=len(checked), bad=bad, newer=newer)
 
@@ -268,6 +272,16 @@ def _record(
             )
             for one in chosen
         ],
+    )
+
+
+def _record_archives(place: StoreDirectory, damaged: Mapping[str, str]) -> None:
+    """Notes damaged archives of snapshots that were not asked for. What is known already keeps its time: others were found sound since."""
+    now, known = iso_time(time.time()) or "", read_verified(place)
+    news = [one for one in damaged if one not in known or not known[one].problem]
+    record_verified(
+        place,
+        [Verification(snapshot=one, time=now, problem=damaged[one], is_own=True) for one in news],
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 
 import msgspec
@@ -63,6 +63,9 @@ class Catalogue(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
     # Why a listed snapshot will not restore, by its id. Sizes are compared, bytes are not.
     damaged: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # Of those, the ones whose own archive is as it was: others' archives are there and have another size. What
+    # they read of these may be whole, which only `verify` can tell.
+    cut_elsewhere: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
     @property
     def unreadable(self) -> dict[str, str]:
@@ -166,6 +169,7 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
         snapshots=tuple(sorted(listed, key=lambda one: one.id)),
         skipped=tuple(sorted(skipped, key=lambda one: one.snapshot)),
         damaged={one: reason for one, reason in damaged.items() if one not in gone},
+        cut_elsewhere=_cut_elsewhere(place, manifests, damaged.keys() - gone),
     )
 
 
@@ -298,6 +302,17 @@ def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> di
     )
     bad = {one.id: sorted(needed_archives(one) & problems.keys()) for one in manifests.values()}
     return {snapshot: problems[archives[0]] for snapshot, archives in bad.items() if archives}
+
+
+def _cut_elsewhere(
+    place: StoreDirectory, manifests: Mapping[str, Manifest], damaged: Collection[str]
+) -> dict[str, frozenset[str]]:
+    found = {}
+    for snapshot in damaged:
+        problems = _problems(place, needed_archives(manifests[snapshot]), manifests)
+        if snapshot not in problems and all(is_there(place.archive(one)) for one in problems):
+            found[snapshot] = frozenset(problems)
+    return found
 
 
 def incomplete_archives(

@@ -20,6 +20,11 @@ from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 _NAMED = 3
 _FROM_MIRROR = "`scratchflow snapshots import --from-mirror --all` mends what the mirror has whole. If it does not, "
 
+# No circle: `restore` fails, and a workspace of this name is refused while the store has snapshots of it.
+_NONE_WHOLE = (
+    "no snapshot is known to be whole; `scratchflow restore ID --path PATH --to DIR` brings what is whole of one, if anything is,"
+    " and `scratchflow --set workspace=NAME create` makes another workspace to go on in"
+)
 # Damage is seldom everywhere: what lies elsewhere is readable, and may be nowhere else.
 _ONLY_THERE = (
     ", with all that nothing else has (`scratchflow restore ID --path PATH` brings what is whole)"
@@ -66,6 +71,7 @@ def _damaged(
     catalogue: Catalogue, verified: Mapping[str, Verification], first: str, instead: str
 ) -> Iterator[Problem]:
     problems = known_problems(catalogue, verified)
+    whole = newest_whole(catalogue, verified)
     for one in catalogue.snapshots:
         found = verified.get(one.id)
         if found and found.is_doubtful and one.id not in problems:
@@ -76,18 +82,16 @@ def _damaged(
                 fix=f"`scratchflow snapshots verify {one.id}` says whether it is",
             )
     bad = found_bad(catalogue, verified)
-    for problem, snapshots in _by_problem(problems, bad).items():
-        if snapshots[0] not in bad:
+    for (problem, is_bad), snapshots in _by_problem(problems, bad).items():
+        if not is_bad:
             yield _perhaps_whole(snapshots, problem)
             continue
         is_one = len(snapshots) == 1
         are, them = ("is", "it") if is_one else ("are", "them")
         which = f"{'snapshot' if is_one else 'snapshots'} {_few(snapshots)}"
-        way_out = (
-            f"{instead}; after that {_removes(snapshots)}"
-            if instead
-            else "no snapshot is known to be whole, so none can be restored"
-        )
+        way_out = f"{instead}; after that {_removes(snapshots)}" if instead else _NONE_WHOLE
+        if whole and whole.kind == "full" and whole.id > max(snapshots):
+            way_out = f"snapshot {whole.id} has stored everything anew since; {_removes(snapshots)}"
         yield Problem(
             name="snapshots.damaged",
             detail=f"{which} {are} damaged: {_said(snapshots[0], problem)}",
@@ -113,11 +117,13 @@ def _removes(snapshots: list[str]) -> str:
     return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}{_ONLY_THERE}"
 
 
-def _by_problem(problems: Mapping[str, str], bad: Collection[str]) -> dict[str, list[str]]:
-    """The damaged snapshots, those that were found so first, the oldest first: several may need the same archive."""
-    found: dict[str, list[str]] = {}
+def _by_problem(
+    problems: Mapping[str, str], bad: Collection[str]
+) -> dict[tuple[str, bool], list[str]]:
+    """The snapshots by what is wrong and whether they were found so, those first, the oldest first: several may need the same archive."""
+    found: dict[tuple[str, bool], list[str]] = {}
     for snapshot in sorted(problems, key=lambda one: (one not in bad, one)):
-        found.setdefault(problems[snapshot], []).append(snapshot)
+        found.setdefault((problems[snapshot], snapshot in bad), []).append(snapshot)
     return found
 
 

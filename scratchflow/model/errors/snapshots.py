@@ -59,6 +59,17 @@ class SnapshotDamaged(ScratchflowError):
     hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
 
 
+class PerhapsDamaged(SnapshotDamaged):
+    """Another snapshot's archive that it reads from has another size: what it reads of that may be whole."""
+
+    code = "snapshot.perhaps_damaged"
+    message = "snapshot `{snapshot}` may be damaged: {reason}"
+    hint = (
+        "`scratchflow snapshots verify {snapshot}` says whether what it reads of that is whole;"
+        " if it is, it can be restored after that"
+    )
+
+
 class SnapshotNewer(SnapshotDamaged):
     """A newer scratchflow made an archive that the snapshot needs: nothing is wrong with it, and this one cannot read it."""
 

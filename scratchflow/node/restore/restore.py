@@ -12,7 +12,7 @@ import msgspec
 from scratchflow.archive.files.limits import limit_reached
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import PerhapsDamaged, SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.errors.workspace import WorkspaceFailed
@@ -78,7 +78,7 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
     except OSError as error:
         raise _with_name(context, options, _failure(context, options, error)) from error
     except ScratchflowError as error:
-        if error.code == SnapshotDamaged.code:
+        if error.code in {SnapshotDamaged.code, PerhapsDamaged.code}:
             _with_whole(context, options, error)
         else:
             _with_name(context, options, error)

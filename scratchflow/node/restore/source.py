@@ -23,7 +23,12 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue, incomplete_archives
-from scratchflow.store.checks.verified import known_problems, noting_damage, read_verified
+from scratchflow.store.checks.verified import (
+    known_problems,
+    noting_damage,
+    read_verified,
+    require_whole,
+)
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -100,7 +105,7 @@ def find_source(
         return
     manifest = _find_manifest(context, notify, options, place, catalogue, interrupted)
     if not options.paths:  # of a part, it depends on where that lies
-        catalogue.require_whole(manifest)
+        require_whole(place, catalogue, manifest)
     not_all_there = incomplete_archives(place, catalogue, manifest)
     roots = [manifest.workspace, *manifest.also]
     in_place = options.to is None and not options.paths and not options.dry_run

@@ -42,7 +42,7 @@ from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.manifest import plain_manifest
 from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
-from scratchflow.store.checks.verified import noting_damage
+from scratchflow.store.checks.verified import noting_damage, require_whole
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import Asker, find_snapshot
@@ -73,7 +73,7 @@ def export_snapshot(
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
     manifest = find_snapshot(catalogue, wanted, who)
-    catalogue.require_whole(manifest)
+    require_whole(place, catalogue, manifest)
     target = free_path(file)
     size = manifest.archive_bytes if manifest.kind == "full" else manifest.bytes
     if not dry_run:

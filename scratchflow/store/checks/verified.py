@@ -18,7 +18,7 @@ from scratchflow.archive.malformed import NewerFormat
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import PerhapsDamaged, SnapshotDamaged
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, is_snapshot_id
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import Catalogue
@@ -144,7 +144,23 @@ def known_problems(catalogue: Catalogue, known: Mapping[str, Verification]) -> d
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
     sound at the same time or later. Those in doubt are not among them.
     """
-    return {**problems_noted(catalogue.snapshots, _certain(known)), **catalogue.damaged}
+    certain = _certain(known)
+    return {**problems_noted(catalogue.snapshots, certain), **seen_by_size(catalogue, certain)}
+
+
+def seen_by_size(catalogue: Catalogue, known: Mapping[str, Verification]) -> dict[str, str]:
+    """What archives of another size, or missing ones, say of snapshots, by id; but for what was read of them since they were noted as damaged."""
+    noted = {one.snapshot for one in known.values() if one.problem}
+    settled = {one for one, archives in catalogue.cut_elsewhere.items() if archives <= noted}
+    return {one: why for one, why in catalogue.damaged.items() if one not in settled}
+
+
+def require_whole(place: StoreDirectory, catalogue: Catalogue, manifest: Manifest) -> None:
+    """SnapshotDamaged for one whose archives are not all there, unless all that it reads of them was found to be whole."""
+    if manifest.id not in catalogue.cut_elsewhere:
+        catalogue.require_whole(manifest)
+    elif manifest.id in known_problems(catalogue, read_verified(place)):
+        raise PerhapsDamaged(snapshot=manifest.id, reason=catalogue.damaged[manifest.id])
 
 
 def found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozenset[str]:
@@ -153,7 +169,8 @@ def found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozen
     The others that `known_problems` names read from a damaged archive, perhaps only from parts of it that are whole.
     """
     read = (one.snapshot for one in _certain(known).values() if one.problem)
-    return frozenset([*read, *catalogue.damaged])
+    by_size = catalogue.damaged.keys() - catalogue.cut_elsewhere.keys()
+    return frozenset([*read, *by_size])
 
 
 def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:

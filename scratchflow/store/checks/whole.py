@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from scratchflow.model.ages import age_at
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue, taken_at
-from scratchflow.store.checks.verified import Verification, problems_noted
+from scratchflow.store.checks.verified import Verification, problems_noted, seen_by_size
 
 
 def newest_whole(
@@ -20,7 +20,7 @@ def newest_whole(
     """
     older = tuple(one for one in catalogue.snapshots if not before or one.id < before)
     noted = problems_noted(catalogue.snapshots, known)
-    rest = Catalogue(older, damaged={**noted, **catalogue.damaged})
+    rest = Catalogue(older, damaged={**noted, **seen_by_size(catalogue, known)})
     whole = {one.id: one for one in older if one.id not in rest.damaged}
     for one in reversed(rest.main_line):
         if one.id in whole:

@@ -147,5 +147,6 @@ def test_where_nothing_is_whole_nothing_is_to_be_restored_or_removed(
     desk.place.archive(desk.backup().snapshot or "").unlink()
     shutil.rmtree(desk.work)
     (problem,) = Login(desk, monkeypatch).look().problems
-    assert problem.fix.startswith("no snapshot is known to be whole, so none can be restored. ")
+    assert problem.fix.startswith("no snapshot is known to be whole; ")
+    assert "`scratchflow --set workspace=NAME create`" in problem.fix
     assert "prune" not in problem.fix

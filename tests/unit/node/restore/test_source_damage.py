@@ -10,15 +10,18 @@ import msgspec
 import pytest
 
 from scratchflow.archive.read.path_state import read_state
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.login.status.store_problems import store_problems
+from scratchflow.model.errors.snapshots import PerhapsDamaged, SnapshotDamaged
 from scratchflow.model.requests import Cat, Send
+from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.snapshot import encode_manifest
 from scratchflow.node.contents.content import send_content
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.node.transfer.transfer import export_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import damaged_archives, known_problems, read_verified
+from scratchflow.store.checks.whole import newest_whole
 from tests.unit.conftest import Desk
 
 Read = Callable[[Desk, Path], object]
@@ -101,6 +104,70 @@ def test_what_lies_in_other_archives_than_the_one_that_is_cut_can_be_read(
     with pytest.raises(SnapshotDamaged):
         send_content(desk.context, desk.notify, Cat(path="big", snapshot=newest))
     assert not (desk.work / "big").exists()
+
+
+def _three_on_a_cut_base(desk: Desk) -> tuple[str, str, str]:
+    """The base lost its last byte, which nobody reads; the second has a file of its own, which the third lacks."""
+    desk.write("work/big", os.urandom(1 << 20))
+    base = str(desk.backup().snapshot)
+    desk.write("work/only", "here")
+    second = str(desk.backup().snapshot)
+    (desk.work / "only").unlink()
+    third = str(desk.backup().snapshot)
+    archive = desk.place.archive(base)
+    os.truncate(archive, archive.stat().st_size - 1)
+    return base, second, third
+
+
+def _problems(desk: Desk) -> dict[str, tuple[list[str], str]]:
+    catalogue, verified = read_catalogue(desk.place), read_verified(desk.place)
+    off = AutobackupShown(enabled=False, every_s=1800)
+    said: dict[str, tuple[list[str], str]] = {}
+    for one in store_problems(desk.place, [], catalogue, off, verified, now_s=0):
+        snapshots, fixes = said.get(one.name, ([], ""))
+        named = [snapshot for snapshot in desk.ids if snapshot in one.detail]
+        said[one.name] = [*snapshots, *named], f"{fixes}{one.fix}"
+    return said
+
+
+def test_what_reads_only_whole_parts_of_a_cut_archive_is_found_sound_and_restored(
+    desk: Desk, tmp_path: Path
+) -> None:
+    base, second, third = _three_on_a_cut_base(desk)
+    problems = _problems(desk)
+    damaged, fix = problems["snapshots.damaged"]
+    assert base in damaged
+    assert f"prune {base}` removes the damaged one" in fix
+    perhaps, fix = problems["snapshots.doubtful"]
+    assert {second, third} <= {*perhaps}
+    assert "prune" not in fix
+    full = str(desk.backup(full=True).snapshot)
+    damaged, fix = _problems(desk)["snapshots.damaged"]
+    assert fix.startswith(f"snapshot {full} has stored everything anew since; ")
+    for snapshot in (second, third):
+        with pytest.raises(PerhapsDamaged) as caught:
+            desk.restore(snapshot, to=tmp_path / "x")
+        assert f"verify {snapshot}`" in caught.value.shown_hint
+    # As proposed, without the base.
+    assert verify_snapshots(desk.context, desk.notify, [second, third]).bad == []
+    assert list(_problems(desk)) == ["snapshots.damaged"]
+    desk.restore(second, to=tmp_path / "second")
+    assert (tmp_path / "second/work/only").read_text() == "here"
+    desk.restore(third)
+    assert newest_whole(read_catalogue(desk.place), read_verified(desk.place), before=third)
+    assert [one.id for one in verify_snapshots(desk.context, desk.notify, []).bad] == [base]
+
+
+def test_what_reads_the_missing_part_of_a_cut_archive_is_found_damaged(desk: Desk) -> None:
+    base, second, _ = _three_on_a_cut_base(desk)
+    archive = desk.place.archive(base)
+    os.truncate(archive, archive.stat().st_size // 2)
+    bad = [one.id for one in verify_snapshots(desk.context, desk.notify, [second]).bad]
+    assert bad == [second]
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(second)
+    damaged, _ = _problems(desk)["snapshots.damaged"]
+    assert {base, second} <= {*damaged}
 
 
 def test_the_next_backup_after_such_a_restore_stores_everything_anew(
