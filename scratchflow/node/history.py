@@ -20,6 +20,7 @@ from scratchflow.archive.read.proven import Proven, is_left
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.errors.store import StoreUnusable
@@ -207,9 +208,8 @@ def verify_snapshots(
     bad = [one for one in bad if one.id not in removed]
     unchecked = removed | {one.id for one in newer}
     checked = [one for one in chosen if one.id not in unchecked]
-    listed = {one.id for one in catalogue.snapshots}
     # First: what was found sound is so beside the note that the rest of an archive is not.
-    _record_archives(place, {one: why for one, why in reasons.items() if one in listed})
+    _record_archives(place, reasons)
     _record(place, checked, {one.id: one.reason for one in bad}, own=reasons.keys())
     return SnapshotsVerified(checked=len(checked), bad=bad, newer=newer)
 
@@ -276,9 +276,10 @@ def _record(
 
 
 def _record_archives(place: StoreDirectory, damaged: Mapping[str, str]) -> None:
-    """Notes damaged archives of snapshots that were not asked for. What is known already keeps its time: others were found sound since."""
+    """Notes damaged archives also of snapshots that were not asked for. What is known already keeps its time: others were found sound since."""
     now, known = iso_time(time.time()) or "", read_verified(place)
-    news = [one for one in damaged if one not in known or not known[one].problem]
+    listed = [one for one in damaged if is_there(place.manifest(one))]
+    news = [one for one in listed if one not in known or not known[one].problem]
     record_verified(
         place,
         [Verification(snapshot=one, time=now, problem=damaged[one], is_own=True) for one in news],
