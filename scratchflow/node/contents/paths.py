@@ -50,6 +50,21 @@ def require_one(index: Index, path: str, entries: list[int]) -> int:
     )
 
 
+def link_above(index: Index, path: str, workspace: Workspace) -> int | None:
+    """The symlink that a path goes through, when that leads out of the snapshot: what is behind it is in none."""
+    scratch = os.fsencode(workspace.scratch)
+    for name in names_of(path, workspace):
+        parts = name.split(b"/")
+        for count in range(1, len(parts)):
+            above = b"/".join(parts[:count])
+            entry = index.find(above)
+            if entry is None:
+                break
+            if index.mode[entry] & KIND_MASK == SYMLINK:
+                return entry if follow(index, above, scratch) is None else None
+    return None
+
+
 def follow(index: Index, path: bytes, scratch: bytes) -> int | None:
     """The entry that a path leads to through symlinks; None when it leads out of the snapshot, or nowhere.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Any, Literal
@@ -12,18 +13,16 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.extract import Existing, Extracted, extract
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, PathUnsaved
+from scratchflow.model.errors.snapshots import PathInOthers, PathLeadsOut, PathMissing, PathUnsaved
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
+from scratchflow.node.contents.paths import link_above
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import snapshots_with
 from scratchflow.node.restore.items import tell_part, warn_of_part
-from scratchflow.node.restore.source import (
-    RestoreOptions,
-    Source,
-)
+from scratchflow.node.restore.source import RestoreOptions, Source
 from scratchflow.node.restore.unsaved import is_in_workspace
 from scratchflow.store.catalogue import LATEST
 
@@ -58,6 +57,12 @@ def _no_such_path(
     """What to say of a path that is not in the source: whether the workspace or another snapshot has it."""
     if source.manifest is None:
         return PathMissing(snapshot=source.id, path=missing)
+    link = link_above(source.index, missing, context.workspace)
+    if link is not None:
+        path = os.fsdecode(source.index.path(link)).removeprefix(f"{context.workspace.name}/")
+        target = os.fsdecode(source.index.target(link))
+        typed = shlex.quote(path)
+        return PathLeadsOut(snapshot=source.id, path=path, target=target, typed=typed)
     if options.snapshot == LATEST and is_in_workspace(context, missing):
         return PathUnsaved(snapshot=source.id, path=missing)
     holders = snapshots_with(context, missing)

@@ -66,7 +66,12 @@ def _first_of(context: NodeContext, paths: list[bytes]) -> list[str]:
 
 def is_in_workspace(context: NodeContext, path: str) -> bool:
     """Whether there is such a path now, from the workspace or from scratch down."""
-    return any(map(os.path.lexists, _places_of(context, path)))
+    top = os.fsencode(context.workspace.scratch)
+    return any(
+        os.path.lexists(place)
+        and not _is_behind_link(top, os.path.relpath(os.fsencode(place), top))
+        for place in _places_of(context, path)
+    )
 
 
 def _places_of(context: NodeContext, path: str) -> list[Path]:
@@ -171,7 +176,7 @@ def _is_behind_link(scratch: bytes, path: bytes) -> bool:
     """Whether a directory above it is a symlink now: what is there belongs to another place, and no backup saves it."""
     directory = os.path.dirname(path)
     there = os.path.realpath(os.path.join(scratch, directory))
-    return there != os.path.join(os.path.realpath(scratch), directory)
+    return there != os.path.normpath(os.path.join(os.path.realpath(scratch), directory))
 
 
 def _relative(path: bytes, workspace: str) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors.snapshots import PathMissing, PathUnsaved
-from scratchflow.model.requests import Newer
+from scratchflow.model.errors.snapshots import PathLeadsOut, PathMissing, PathUnsaved
+from scratchflow.model.requests import Cat, Newer
 from scratchflow.model.results.transfer import NewerFound
+from scratchflow.node.contents.content import send_content
 from scratchflow.node.restore.unsaved import NEWER, find_newer, is_in_workspace, words_of
 from tests.unit.conftest import Desk
 
@@ -43,6 +44,27 @@ def test_what_is_behind_a_link_by_now_is_nothing_that_a_backup_saves(
     (tmp_path / "elsewhere/x").write_text("two, and longer")
     (desk.work / "results").symlink_to(tmp_path / "elsewhere")
     assert newer(desk, "results/x").changed == 0
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_what_is_behind_a_link_is_not_said_to_be_saved_by_a_backup(
+    desk: Desk, tmp_path: Path, is_saved: bool
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/x").write_text("x")
+    if not is_saved:
+        desk.backup()
+    (desk.work / "link").symlink_to(tmp_path / "elsewhere")
+    if is_saved:
+        desk.backup()
+    wanted = PathLeadsOut if is_saved else PathMissing
+    with pytest.raises(wanted) as caught:
+        desk.restore(paths=("link/x",))
+    with pytest.raises(wanted):
+        send_content(desk.context, desk.notify, Cat(path="work/link/x", snapshot="latest"))
+    if is_saved:
+        assert f"`link` in snapshot `{desk.ids[-1]}` is a symlink to" in str(caught.value)
+        desk.restore(paths=("link",))  # as proposed
 
 
 def test_the_words_name_the_first_files_and_what_to_do() -> None:
