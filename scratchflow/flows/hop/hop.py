@@ -306,7 +306,10 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
     saved = copies[-1].saved
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
-        message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
+        message = (
+            f"`{move.old_node}` was still worked on: what changed is in snapshot {left};"
+            " what is written there until its job has ended is saved in one more, which `scratchflow status` names then"
+        )
         cluster.emit(Warned(code="hop.left_behind", message=message))
     request = Release(job_ids=(move.old_job,), end_session=False)
     cluster.on_login("release", request, NodeReleased)
