@@ -30,7 +30,7 @@ from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import require_running
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.directory import StoreDirectory, open_place
-from scratchflow.store.heartbeats import Heartbeat, Pulses, log_path, prepare
+from scratchflow.store.heartbeats import Heartbeat, Pulses, log_path, prepare, read_heartbeat
 from scratchflow.workspace.workspace import find_workspace
 
 _LOOK_S = 0.1
@@ -123,9 +123,24 @@ def _wait_for_sign(
             raise error
         if failure:
             break
+        if step.has_ended_well() and (other := _other_job(pulses, place, held)):
+            shared = (
+                f"that of job {other.job_id} saves the same workspace there, until that job ends;"
+                f" another `workspace` in profile `{login.settings.name}` keeps the two apart"
+            )
+            log = log_path(place, held.node)
+            raise AutobackupFailed(node=held.node, reason=shared, log=log)
     silent = "it gives no sign of life"
     reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
     raise AutobackupFailed(node=held.node, reason=reason or silent, log=log_path(place, held.node))
+
+
+def _other_job(pulses: Pulses, place: StoreDirectory, held: HeldNode) -> Heartbeat | None:
+    """What another job's loop on that node last said of this workspace, if it is alive: two profiles may name one workspace."""
+    life = read_heartbeat(place, held.node)
+    if life is None or life.phase == "ended" or life.is_of(held.job_id, held.name):
+        return None
+    return life if life.job_id is not None and _beats(pulses, life) else None
 
 
 def _agent_error(lines: list[bytes]) -> ScratchflowError | None:

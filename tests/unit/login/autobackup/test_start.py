@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-import msgspec
+import time
+from typing import Literal
 
-from scratchflow.login.autobackup.start import _agent_error
+import msgspec
+import pytest
+
+from scratchflow.cluster.slurm.lasting_step import LastingStep
+from scratchflow.login.autobackup.start import _agent_error, _wait_for_sign
+from scratchflow.login.host import LoginHost
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.store import StoreLocked
+from scratchflow.model.errors.workspace import AutobackupFailed
 from scratchflow.model.events import PROTOCOL_VERSION, Event, Failure, Log
+from scratchflow.model.times import iso_time
+from scratchflow.store.heartbeats import Heartbeat, beat, prepare
+from scratchflow.testing.slurm import FakeClock
+from tests.unit.conftest import Desk
 
 
 def line(event: Event) -> bytes:
@@ -21,3 +33,44 @@ def test_the_last_line_of_the_agent_is_the_reason_when_it_is_an_error() -> None:
     assert _agent_error([error, log]) is None
     assert _agent_error([b"srun: error: no"]) is None
     assert _agent_error([]) is None
+
+
+class Ended(LastingStep):
+    """A loop that found another one there, and ended."""
+
+    def __init__(self) -> None:
+        """No process."""
+
+    def has_ended_well(self) -> bool:
+        return True
+
+    def failure(self) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("job", "phase", "is_named"), [(7, "waiting", True), (7, "ended", False), (8, "waiting", False)]
+)
+def test_the_job_is_named_whose_auto_backup_has_the_workspace_already(
+    desk: Desk, job: int, phase: Literal["waiting", "ended"], is_named: bool
+) -> None:
+    desk.backup()
+    life = Heartbeat(
+        node="node-1",
+        job_id=job,
+        step_id=1,
+        pid=1,
+        token="other",  # noqa: S106 - no password
+        every_s=1800,
+        phase=phase,
+        time=iso_time(time.time() - (0 if is_named else 9999)) or "",
+        beats=3,
+    )
+    prepare(desk.place)
+    beat(desk.place, life)
+    login = LoginHost(desk.context.settings, {}, lambda _: None, FakeClock().clock)
+    held = RunningAllocation(job_id=8, name="j", state="running", nodes=("node-1",))
+    with pytest.raises(AutobackupFailed) as caught:
+        _wait_for_sign(login, Ended(), desk.place, held, "ours")
+    assert ("that of job 7 saves the same workspace there" in str(caught.value)) == is_named
+    assert ("gives no sign of life" in str(caught.value)) != is_named
