@@ -8,6 +8,8 @@ from scratchflow.model.results.status import AllocationShown, StatusShown
 
 # With less time than this left, moving is what matters; `hop` needs a few minutes of it.
 _ENDING_S = 15 * 60
+# With less than this the end is near, however short the job is.
+_NEAR_S = 2 * 60
 
 
 # On a machine that knows no cluster and holds no workspace.
@@ -52,9 +54,9 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
 
 
 def _is_ending(held: AllocationShown) -> bool:
-    """A short job has just begun while more than half of it is left."""
+    """A short job has just begun while more than half of it is left, unless that is a minute or two."""
     half_s = held.half_s()
-    ending_s = _ENDING_S if half_s is None else min(_ENDING_S, half_s)
+    ending_s = _ENDING_S if half_s is None else max(_NEAR_S, min(_ENDING_S, half_s))
     return held.seconds_left is not None and held.seconds_left < ending_s
 
 

@@ -33,6 +33,7 @@ WELL = StatusShown(
 SHORT = msgspec.structs.replace(
     RUNNING, start_time="2026-01-01T10:00:00Z", end_time="2026-01-01T10:10:00Z"
 )
+SHORTEST = msgspec.structs.replace(SHORT, end_time="2026-01-01T10:02:00Z")
 GONE = WorkspaceShown(path="/scratch/work", exists=False, base_snapshot=None)
 UNSEEN = WorkspaceShown(path="/scratch/work", exists=None, base_snapshot=None)
 OFF = AutobackupShown(enabled=False, every_s=1800)
@@ -49,6 +50,8 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
         ({"allocation": msgspec.structs.replace(RUNNING, seconds_left=600)}, "`scratchflow hop`"),
         ({"allocation": msgspec.structs.replace(SHORT, seconds_left=540)}, "`scratchflow open`"),
         ({"allocation": msgspec.structs.replace(SHORT, seconds_left=240)}, "`scratchflow hop`"),
+        ({"allocation": msgspec.structs.replace(SHORTEST, seconds_left=100)}, "`scratchflow hop`"),
+        ({"allocation": msgspec.structs.replace(SHORTEST, seconds_left=60)}, "`scratchflow hop`"),
         (
             {"allocation": msgspec.structs.replace(RUNNING, seconds_left=600), "autobackup": OFF},
             "`scratchflow autobackup on`",
