@@ -20,7 +20,6 @@ from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.setup import ClusterSetUp, HostsListed
-from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
@@ -181,8 +180,7 @@ def _ready(caller: Caller, settings: Settings | None, emit: Emit, asker: Asker) 
 def _set_up_for_work(caller: Caller, emit: Emit, options: SetupOptions, asker: Asker) -> Caller:
     done = set_up_chosen(caller, emit, options, asker)
     if not done.is_default:
-        message = f"next time: `scratchflow up {printable(done.login)}`, or `up -p {done.profile}`"
-        emit(Log(level="info", message=message))
+        emit(Log(level="info", message=f"next time: `scratchflow -p {done.profile} up`"))
     return _with_profile(caller, done.profile)
 
 

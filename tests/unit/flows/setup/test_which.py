@@ -210,7 +210,7 @@ def test_one_that_is_not_the_default_says_how_to_call_it_next_time(desk: Desk) -
     desk.is_default = False
     desk.up(desk.caller(ONE), Answers(), "other")
     (remark,) = [event.message for event in desk.told if isinstance(event, Log)]
-    assert "`scratchflow up other`" in remark
+    assert remark == "next time: `scratchflow -p new up`"
 
 
 def test_a_first_up_writes_the_partition_that_was_asked_for_as_setup_would(desk: Desk) -> None:
