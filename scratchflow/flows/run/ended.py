@@ -16,6 +16,7 @@ from scratchflow.model.results.run import RunCarrier, RunPlace
 from scratchflow.process.carried import Outcome
 
 COMMAND = "the command"
+_GO_ON = "`scratchflow status` shows when the last snapshot was taken, `scratchflow up` takes another node"
 
 
 def cut_error(outcome: Outcome, node: str, ended: str = "") -> RunCut:
@@ -85,8 +86,8 @@ def is_ended_by_others(outcome: Outcome) -> bool:
 
 
 def ended_with_job(ended: str, what: str = COMMAND, how: str = " (SIGTERM)") -> Warned:
-    """What is said beside the exit code of a command that ended with its job."""
-    message = f"{ended}; {what} ended with it{how}"
+    """What is said beside the exit code of a command that ended with its job, and how to go on."""
+    message = f"{ended}; {what} ended with it{how}; {_GO_ON}"
     return Warned(code="run.job_ended", message=message)
 
 

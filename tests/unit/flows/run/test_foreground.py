@@ -74,7 +74,10 @@ def test_what_ends_with_its_job_in_a_terminal_is_told(
     assert code == 128 + signal.Signals[f"SIG{name}"]
     (warned,) = cluster.told
     assert isinstance(warned, Warned)
-    assert warned.message == f"job 7 has ended: it was cancelled; {what} ended with it"
+    assert warned.message == (
+        f"job 7 has ended: it was cancelled; {what} ended with it;"
+        " `scratchflow status` shows when the last snapshot was taken, `scratchflow up` takes another node"
+    )
 
 
 @pytest.mark.parametrize(("script", "asked"), [("kill -KILL $$", 1), ("exit 9", 0)])
