@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.questions import TerminalAsker, agreed
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import CancelJobs
@@ -47,9 +47,7 @@ def cancel(
         asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
 
         def agrees(found: JobsCancelled) -> bool:
-            if yes or not asker.can_ask:
-                return yes
-            return asker.confirm(f"Cancel {_named(found)}?", default=False)
+            return agreed(asker, f"Cancel {_named(found)}?")
 
         return cancel_jobs(who, emit, request, agrees)
 

@@ -19,7 +19,7 @@ from scratchflow.cli.job_words import (
 )
 from scratchflow.cli.node_request import ResourceCommand, resource_flags, slurm_table
 from scratchflow.cli.options import DRY_RUN, ListingGroup, VerbCommand, caller
-from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.questions import TerminalAsker, agreed
 from scratchflow.cli.remote_call import on_host, on_login
 from scratchflow.cli.restore_call import restored_code
 from scratchflow.cli.submit import shown_submitted
@@ -278,10 +278,9 @@ def prune(
         asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
 
         def agrees(found: JobsPruned) -> bool:
-            if yes or not asker.can_ask:
-                return yes
-            asker.tell(removal_in_words(found))
-            return asker.confirm("Sure?", default=False)
+            if asker.can_ask:
+                asker.tell(removal_in_words(found))
+            return agreed(asker, "Sure?")
 
         return prune_jobs(who, emit, request, agrees)
 

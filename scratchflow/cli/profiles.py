@@ -1,7 +1,6 @@
 """`scratchflow profiles`: the clusters you have."""
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.config import saved_line
 from scratchflow.cli.options import DRY_RUN, ListingGroup, VerbCommand, asked, caller
-from scratchflow.cli.questions import confirmed
+from scratchflow.cli.questions import TerminalAsker, agreed
 from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
 from scratchflow.model.ages import overrides_are_saved, time_left
@@ -26,7 +25,6 @@ from scratchflow.model.text import printable
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
-from scratchflow.report.question import question_open
 
 app = typer.Typer(
     cls=ListingGroup,
@@ -144,21 +142,16 @@ def remove(
     def run(emit: Emit) -> ProfileRemoved:
         from scratchflow.flows import profiles as flow
 
+        asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
+
         def confirm(diff: str) -> bool:
-            if yes or not (who.may_ask and sys.stdin.isatty()):
-                return yes
-            with question_open(emit):
-                sys.stderr.write(f"{printable_lines(diff)}\n\n")
-                return confirmed(emit, f"Remove profile `{printable(which)}`?")
+            if asker.can_ask:
+                asker.tell([*map(printable, diff.splitlines()), ""])
+            return agreed(asker, f"Remove profile `{printable(which)}`?")
 
         return flow.remove(who, emit, which, confirm, dry_run=dry_run)
 
     return Call("profiles remove", run, _removed)
-
-
-def printable_lines(text: str) -> str:
-    """Foreign text of several lines, made safe to show."""
-    return "\n".join(printable(line) for line in text.splitlines())
 
 
 _HEADER = ["  profile", "login", "partition", "time", "node", "store"]

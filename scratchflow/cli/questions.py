@@ -25,6 +25,15 @@ def confirmed(emit: Emit, question: str) -> bool:
         return False
 
 
+def agreed(asker: TerminalAsker, question: str) -> bool:
+    """Whether `--yes` was given or is the answer now; False where nobody can be asked. A no ends the command."""
+    if asker.agrees or not asker.can_ask:
+        return asker.agrees
+    if not asker.confirm(question, default=False):
+        raise Declined.by_answer()
+    return True
+
+
 class TerminalAsker:
     """Asks on standard error and reads standard input; the seam is `flows.setup.asking.Asker`."""
 
@@ -97,7 +106,7 @@ class TerminalAsker:
                 if not line:  # the end of the input, or Ctrl-C: what follows gets a line of its own
                     Remarks().write("\n")
         if not line:
-            raise Declined(what="the question", by_hand="`--help` shows the flags for every answer")
+            raise Declined.by_answer()
         return line.strip()
 
 

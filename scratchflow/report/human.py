@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.model.ages import for_people, for_profile
 from scratchflow.model.allocation import ENDING
-from scratchflow.model.errors.base import EndedBySignal, ScratchflowError, exit_code_for
+from scratchflow.model.errors.base import ScratchflowError, exit_code_for
 from scratchflow.model.events import (
     Answered,
     Asking,
@@ -121,7 +121,7 @@ class Human:
 
     def fail(self, error: ScratchflowError) -> int:
         self.close()
-        if isinstance(error, EndedBySignal) and error.is_cancelled:
+        if error.is_choice:
             self._say("", str(error))
             return error.exit_code
         self._say("error", str(error), "bold red")

@@ -37,6 +37,9 @@ class Asker(Protocol):
 
 def require_agreement(asker: Asker, question: str, what: str, by_hand: str) -> None:
     """Raises Declined unless the answer is yes, now or beforehand."""
-    if asker.agrees or (asker.can_ask and asker.confirm(question)):
+    if asker.agrees:
         return
-    raise Declined(what=what, by_hand=by_hand)
+    if not asker.can_ask:
+        raise Declined(what=what, by_hand=by_hand)
+    if not asker.confirm(question):
+        raise Declined.by_answer()

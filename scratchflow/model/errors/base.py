@@ -22,6 +22,8 @@ class ScratchflowError(Exception):
     hint: ClassVar[str]
     retryable: bool = False
     bug: ClassVar[bool] = False
+    # Whether the user ended it here, by Ctrl-C or a no: people are told what that means, and neither an error nor a next step.
+    is_choice: bool = False
     _agent_hint: str | None = None
 
     def __init__(self, **fields: object) -> None:
@@ -129,6 +131,14 @@ class Declined(ScratchflowError):
     message = "{what} was not confirmed; nothing was changed"
     hint = "run it again with `--yes`, or make the change by hand: {by_hand}"
 
+    @classmethod
+    def by_answer(cls) -> Declined:
+        """For somebody who was asked and said no."""
+        error = cls(what="the change", by_hand="")
+        error.args, error._agent_hint = ("nothing was changed",), ""
+        error.is_choice = True
+        return error
+
 
 class EndedBySignal(ScratchflowError):
     """A signal ended the command; the exit code is 128 plus its number."""
@@ -147,7 +157,7 @@ class EndedBySignal(ScratchflowError):
         between = " " if signum == signal.SIGINT else ". "
         super().__init__(ended=ended, more=f"{between}{more}" if more else "")
         self.exit_code = 128 + signum
-        self.is_cancelled = signum == signal.SIGINT
+        self.is_choice = signum == signal.SIGINT
 
 
 # What a finished command exits with when it has something to say about the files it read.

@@ -138,6 +138,7 @@ class SetupCancelled(ScratchflowError):
     code = "setup.cancelled"
     exit_code = 2
     message = "nothing was saved"
+    is_choice = True
     hint = "`scratchflow setup {login}` asks again"
 
 

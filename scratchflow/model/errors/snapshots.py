@@ -20,6 +20,7 @@ class RemovalDeclined(ScratchflowError):
     code = "snapshot.removal_declined"
     exit_code = 2
     message = "nothing was removed"
+    is_choice = True
     hint = "`scratchflow snapshots prune --dry-run` shows what would go by the rules, and why the others stay"
 
 

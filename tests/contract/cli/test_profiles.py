@@ -182,6 +182,9 @@ def test_in_a_terminal_remove_shows_the_change_and_asks(
     assert '-store = "/fsx/s"  # large' in screen
     assert os.waitstatus_to_exitcode(status) == (0 if removed else 2)
     assert ("profiles.uni" not in machine.file.read_text()) == removed
+    assert ("nothing was changed" in screen) == (not removed)
+    assert "error:" not in screen
+    assert "--yes" not in screen
 
 
 def test_hosts_of_the_ssh_config_are_listed_to_choose_a_login_host_from(machine: Machine) -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.questions import TerminalAsker, agreed
 from scratchflow.model.errors.base import Declined
 
 
@@ -26,7 +26,7 @@ def test_the_end_of_the_input_is_a_no(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=keyboard))
     asker = TerminalAsker(lambda _: None, may_ask=True, yes=False)
-    with pytest.raises(Declined):
+    with pytest.raises(Declined, match=r"^nothing was changed$"):
         asker.confirm("Save this?")
 
 
@@ -34,6 +34,20 @@ def typing(monkeypatch: pytest.MonkeyPatch, *lines: str) -> TerminalAsker:
     keyboard = io.BytesIO("".join(f"{line}\n" for line in lines).encode())
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=keyboard))
     return TerminalAsker(lambda _: None, may_ask=True, yes=False)
+
+
+@pytest.mark.parametrize("answer", ["n", ""])
+def test_a_no_ends_the_command_where_somebody_can_be_asked(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    asker = typing(monkeypatch, answer)
+    nobody = [TerminalAsker(lambda _: None, may_ask=False, yes=yes) for yes in (False, True)]
+    assert [agreed(one, "Sure?") for one in nobody] == [False, True]
+    monkeypatch.setattr(TerminalAsker, "can_ask", True)
+    with pytest.raises(Declined) as declined:
+        agreed(asker, "Sure?")
+    assert declined.value.is_choice
+    assert agreed(typing(monkeypatch, "y"), "Sure?")
 
 
 def test_what_is_none_of_the_choices_is_said_and_asked_again(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import signal
 
 import pytest
 from rich.console import Console
 
 from scratchflow.model.ages import at
-from scratchflow.model.errors.base import ClockUnusable, ScratchflowError
-from scratchflow.model.errors.config import ConfigMissing
-from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.base import ClockUnusable, Declined, EndedBySignal, ScratchflowError
+from scratchflow.model.errors.config import ConfigMissing, SetupCancelled
+from scratchflow.model.errors.snapshots import RemovalDeclined, SnapshotMissing
 from scratchflow.model.events import (
     Answered,
     Asking,
@@ -74,6 +75,18 @@ def test_a_long_error_is_not_broken_into_lines() -> None:
     error: ScratchflowError = SnapshotMissing(wanted="x" * 200, next_step="y" * 200)
     reporter.fail(error)
     assert text.getvalue().count("\n") == 2
+
+
+def test_what_the_user_chose_is_no_error_and_has_no_next_step() -> None:
+    for ended, said in {
+        Declined.by_answer(): "nothing was changed\n",
+        RemovalDeclined(): "nothing was removed\n",
+        SetupCancelled(login="aws"): "nothing was saved\n",
+        EndedBySignal(signal.SIGINT): "Cancelled.\n",
+    }.items():
+        reporter, text = human()
+        assert reporter.fail(ended) == ended.exit_code
+        assert text.getvalue() == said
 
 
 def test_progress_is_shown_in_a_terminal_only() -> None:

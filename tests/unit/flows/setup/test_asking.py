@@ -1,4 +1,4 @@
-"""An agreement is a yes, now or beforehand; silence is a no, with the way by hand."""
+"""An agreement is a yes, now or beforehand; where nobody can be asked, the way by hand is named."""
 
 from __future__ import annotations
 
@@ -24,8 +24,14 @@ def test_who_agreed_beforehand_is_not_asked() -> None:
     ask(Answers(agrees=True, can_ask=False))
 
 
-@pytest.mark.parametrize("asker", [Answers(False), Answers(can_ask=False)], ids=["no", "nobody"])
-def test_a_no_and_nobody_leave_it_to_the_user(asker: Answers) -> None:
+def test_where_nobody_can_be_asked_the_way_by_hand_is_named() -> None:
     with pytest.raises(Declined, match="the change") as declined:
-        ask(asker)
+        ask(Answers(can_ask=False))
     assert "edit the file" in declined.value.shown_hint
+
+
+def test_who_says_no_is_not_told_how_to_do_it_all_the_same() -> None:
+    with pytest.raises(Declined, match=r"^nothing was changed$") as declined:
+        ask(Answers(False))
+    assert (declined.value.code, declined.value.exit_code) == ("usage.declined", 2)
+    assert (declined.value.is_choice, declined.value.shown_hint) == (True, "")
