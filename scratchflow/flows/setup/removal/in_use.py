@@ -46,7 +46,8 @@ def who_uses_agent(in_use: InUse, known: Container[str]) -> Iterator[str]:
     """`known` are the profiles of this machine. One text for each held node, and one each for the submitted jobs that wait and that run."""
     for job in in_use.held:
         used = f"job {job.job_id} of profile `{job.profile}` uses it"
-        yield f"{used}; {_clear(job, known)} saves its workspace and ends it"
+        comma = "" if job.profile in known else ","
+        yield f"{used}; {_clear(job, known)}{comma} saves its workspace and ends it"
     waiting = [job for job in in_use.submitted if job.waits]
     running = [job for job in in_use.submitted if not job.waits]
     if waiting:
@@ -66,9 +67,9 @@ def _has(node: str | None) -> str:
     return f"holds `{node}`" if node else "waits for a node"
 
 
-def who_holds_too(in_use: InUse, known: Container[str]) -> Iterator[str]:
+def who_holds_too(held: Sequence[ElsewhereShown], known: Container[str]) -> Iterator[str]:
     """What else has to be given back, told at once and not one refusal after the other."""
-    for job in in_use.held:
+    for job in held:
         holder = f"job {job.job_id} of profile `{job.profile}`"
         yield f"{holder} {_has(job.node)} too: {_clear(job, known)}"
 
@@ -97,7 +98,7 @@ def jobs_left(
 
 
 def _clear(job: ElsewhereShown, known: Container[str]) -> str:
-    where = "" if job.profile in known else ", on a machine that has this profile,"
+    where = "" if job.profile in known else ", on a machine that has this profile"
     return f"`scratchflow -p {job.profile} clear`{where}"
 
 

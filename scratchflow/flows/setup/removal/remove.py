@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -15,12 +15,12 @@ from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
 from scratchflow.flows.setup.asking import Asker, require_agreement
 from scratchflow.flows.setup.profiles import known_profiles, name_for
-from scratchflow.flows.setup.removal.in_use import InUse, own_too, who_holds_too, who_uses_agent
+from scratchflow.flows.setup.removal.held import kept_for_nodes, require_released
+from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
 from scratchflow.flows.setup.removal.left_behind import left_behind
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.flows.setup.table import shown_home
 from scratchflow.model.errors.agent import AgentMismatch, AgentMissing
-from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
@@ -77,18 +77,20 @@ def remove(
     diff = "" if others.of_ssh_config else plan.diff
     kept = _kept(settings, others)
     is_cluster = settings.profile.scheduler == "slurm"
+    profiles = _other_profiles(asked, settings, environment)
+    going = _of_login(profiles, settings) if options.all_profiles else {}
     if options.dry_run:
-        kept += _kept_for_node(settings)
-        removes = _removed_in_words(settings, others, diff, has_agent=is_cluster)
+        kept += kept_for_nodes({settings.name: settings.profile, **going})
+        removes = _removed_in_words(settings, others, profiles, diff, has_agent=is_cluster)
         return SetupRemoved(
             ssh_config_diff=diff, agent_removed=False, kept=kept, removes=removes, dry_run=True
         )
-    profiles = _other_profiles(asked, settings, environment)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
-    in_use = reached.require_released(profiles) if is_cluster else InUse()
+    in_use = reached.require_released(profiles, going) if is_cluster else InUse()
     # Where nobody could be asked, there may be one.
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
-    removes = _removed_in_words(settings, others, diff, has_agent=is_there and not in_use)
+    has_agent = is_there and not in_use
+    removes = _removed_in_words(settings, others, profiles, diff, has_agent=has_agent)
     _require_agreement(asker, diff, removes)
     if not others.of_alias:
         remove_alias(places, settings.profile.alias)
@@ -129,15 +131,25 @@ def _meant(asked: Asked, environment: Mapping[str, str], login: str) -> Settings
 
 
 def _removed_in_words(
-    settings: Settings, others: _Others, diff: str, *, has_agent: bool
+    settings: Settings,
+    others: _Others,
+    profiles: Mapping[str, Profile],
+    diff: str,
+    *,
+    has_agent: bool,
 ) -> list[str]:
     """Everything that a yes does."""
     profile = settings.profile
     places = SshPaths.of(profile.ssh_config)
     login = printable(profile.login)
+    elsewhere = profiles.keys() - _of_login(profiles, settings).keys()
+    aliases = [
+        f"the ssh alias `{name}`{_to_node(places, name, elsewhere)}"
+        for name in _lost_aliases(profile, places, others)
+    ]
     does = {
         f"our lines from {printable(shown_home(places.config))}": bool(diff),
-        **{f"the ssh alias `{name}`": True for name in _lost_aliases(profile, places, others)},
+        **dict.fromkeys(aliases, True),
         f"the agent and our notes on `{login}`": has_agent and not others.of_login,
     }
     return [what for what, is_done in does.items() if is_done]
@@ -149,6 +161,15 @@ def _lost_aliases(profile: Profile, places: SshPaths, others: _Others) -> list[s
         return our_aliases(places)
     is_there = not others.of_alias and read_alias(places, profile.alias) is not None
     return [profile.alias] if is_there else []
+
+
+def _to_node(places: SshPaths, alias: str, elsewhere: Collection[str]) -> str:
+    """Where it leads, if that is a node of another cluster, which nobody asks whether it is held."""
+    found = read_alias(places, alias)
+    if not isinstance(found, AliasTarget) or found.profile not in elsewhere:
+        return ""
+    clear = f"`scratchflow -p {found.profile} clear` saves its workspace and gives it back"
+    return f", which leads to `{found.node}` of profile `{found.profile}`: {clear}"
 
 
 def _require_agreement(asker: Asker, diff: str, removes: list[str]) -> None:
@@ -172,8 +193,10 @@ class _Reached:
         self._may_ask = may_ask
         self.traces: Traces | None = None
 
-    def require_released(self, others: Mapping[str, Profile]) -> InUse:
-        """Refuses while the profile holds a node; else what else of this account needs the agent.
+    def require_released(
+        self, others: Mapping[str, Profile], going: Mapping[str, Profile]
+    ) -> InUse:
+        """Refuses while the profile holds a node, or one that goes with it; else what else of this account needs the agent.
 
         The auto-backups of other profiles run from it, and submitted jobs of any profile start with it. Where nobody can be asked, by us or at all,
         there is nothing to refuse for.
@@ -187,13 +210,7 @@ class _Reached:
                 self._emit(Progress(phase="looking for jobs"))
                 ours = self._jobs(transport, OpenJobs()).jobs
                 in_use = InUse.of(self._jobs(transport, OpenJobs(any_profile=True)))
-            if ours:
-                node = ours[-1].node or "a place in the queue"
-                name = self._settings.name
-                refusal = AllocationHeld(job_id=ours[-1].job_id, node=node, profile=name)
-                for also in (*own_too(ours[:-1]), *who_holds_too(in_use, others)):
-                    refusal.add_step(also)
-                raise refusal
+            require_released(self._settings.name, ours, in_use, others, going)
             return in_use
         return InUse()
 
@@ -234,6 +251,12 @@ def _other_profiles(
     return known_profiles(place).others(settings.name)
 
 
+def _of_login(profiles: Mapping[str, Profile], settings: Settings) -> dict[str, Profile]:
+    """Those of the same login host."""
+    login = settings.profile.login
+    return {name: profile for name, profile in profiles.items() if profile.login == login}
+
+
 def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:
     profile, found = settings.profile, _Others([], [], [])
     places = SshPaths.of(profile.ssh_config)
@@ -272,16 +295,6 @@ def _named(names: list[str], it: str) -> str:
     who = f"profile {quoted} uses" if len(names) == 1 else f"profiles {quoted} use"
     commands = ", then ".join(f"`scratchflow -p {name} setup --remove`" for name in names)
     return f"{who} {it}; {commands} removes {it}"
-
-
-def _kept_for_node(settings: Settings) -> list[str]:
-    """For a dry run, which asks nobody: while the alias leads to a node, the removal refuses."""
-    profile = settings.profile
-    found = read_alias(SshPaths.of(profile.ssh_config), profile.alias)
-    if not isinstance(found, AliasTarget) or found.profile != settings.name:
-        return []
-    clear = f"`scratchflow -p {settings.name} clear` gives it back; after that:"
-    return [f"everything for now, because node `{found.node}` is held: {clear}"]
 
 
 def _kept_for_job(settings: Settings, who: str) -> str:

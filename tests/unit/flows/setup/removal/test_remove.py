@@ -286,23 +286,66 @@ def test_the_agent_stays_for_a_submitted_job_that_has_not_started(laptop: Laptop
     assert laptop.remove().agent_removed
 
 
-def test_with_all_profiles_a_node_of_another_is_named_with_what_gives_it_back(
+def test_with_all_profiles_a_node_that_another_holds_keeps_everything(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    laptop.others = [
+        ElsewhereShown(profile="far", job_id=44, state="running", node="node-1"),
+        ElsewhereShown(profile="lab", job_id=45, state="running", node="node-2"),
+    ]
+    with pytest.raises(AllocationHeld, match="job 45 still holds `node-2`") as caught:
+        laptop.remove(all_profiles=True)
+    assert caught.value.shown_hint.startswith("`scratchflow -p lab clear` saves the workspace")
+    assert laptop.is_untouched
+    assert laptop.aliases == ["uni", "lab"]
+    assert not laptop.remove().agent_removed  # what `lab` uses stays
+
+
+def test_a_dry_run_for_all_profiles_names_the_node_of_another(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    point_alias(laptop.places, "lab", AliasTarget("lab", "node-2", "ada", "aws"))
+    (kept,) = laptop.remove(NOBODY, dry_run=True, all_profiles=True).kept
+    assert "because node `node-2` is held: `scratchflow -p lab clear` gives it back" in kept
+    assert not any("is held" in kept for kept in laptop.remove(NOBODY, dry_run=True).kept)
+    point_alias(laptop.places, "uni", AliasTarget("uni", "node-1", "ada", "aws"))
+    (kept,) = laptop.remove(NOBODY, dry_run=True, all_profiles=True).kept
+    assert kept == (
+        "everything for now, because nodes `node-1` and `node-2` are held:"
+        " `scratchflow -p uni clear` and `scratchflow -p lab clear` give them back; after that:"
+    )
+
+
+def test_with_all_profiles_the_question_says_which_alias_leads_to_a_node_of_another_cluster(
     laptop: Laptop,
 ) -> None:
+    laptop.profiles(uni="aws", lab="other")
+    point_alias(laptop.places, "lab", AliasTarget("lab", "node-2", "ada", "other"))
+    asker = Answers(True)
+    foretold = laptop.remove(NOBODY, dry_run=True, all_profiles=True)
+    assert foretold.kept == []
+    done = laptop.remove(asker, all_profiles=True)
+    (told,) = [what for what in done.removes if "`lab`," in what]
+    assert told == (
+        "the ssh alias `lab`, which leads to `node-2` of profile `lab`:"
+        " `scratchflow -p lab clear` saves its workspace and gives it back"
+    )
+    assert f"  {told}" in asker.said
+    assert told in foretold.removes
+
+
+def test_jobs_that_use_the_agent_are_named_with_what_ends_them(laptop: Laptop) -> None:
     laptop.profiles(uni="aws", lab="aws")
-    laptop.others = [ElsewhereShown(profile="lab", job_id=45, state="running", node="node-2")]
+    laptop.others = [ElsewhereShown(profile="far", job_id=45, state="running", node="node-2")]
     laptop.submitted = [SubmittedOpen(job_id=n, waits=n == 48) for n in (46, 47, 48)]
     done = laptop.remove(all_profiles=True)
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
     held, waiting, running = (kept.partition("on `aws`: ")[2] for kept in done.kept)
-    assert held.startswith(
-        "job 45 of profile `lab` uses it; `scratchflow -p lab clear` saves its workspace and ends it;"
-    )
+    assert held.startswith("job 45 of profile `far` uses it; `scratchflow -p far clear`, on a")
     assert waiting.startswith("job 48 uses it when it starts;")
     assert running.startswith("jobs 46, 47 use it;")
     node, submitted, *_ = done.left
-    assert node.what == "job 45 of profile `lab`, on node-2"
-    assert node.how == "`scratchflow -p lab clear`: after a last backup"
+    assert node.what == "job 45 of profile `far`, on node-2"
+    there = "`scratchflow -p far clear`, on a machine that has this profile"
+    assert node.how == f"{there}: after a last backup"
     assert submitted.what == "submitted jobs 46, 47, 48, in Slurm's queue or running"
     assert submitted.how == "`ssh aws scancel 46 47 48`"
 
