@@ -41,7 +41,7 @@ from scratchflow.model.results.config import (
     ProfileWritten,
 )
 from scratchflow.model.results.status import AllocationShown
-from scratchflow.ssh.config.alias import read_alias, remove_alias
+from scratchflow.ssh.config.alias import forget_host_keys, read_alias, remove_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
@@ -157,8 +157,10 @@ def remove(
             what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
             raise Declined(what=what, by_hand=by_hand)
         apply_edits(place, synced, removals)
+        places = SshPaths.of(settings.profile.ssh_config)
         if alias:
-            remove_alias(SshPaths.of(settings.profile.ssh_config), alias)
+            remove_alias(places, alias)
+        forget_host_keys(places, name, others)
         forget(name)
     return ProfileRemoved(
         profile=name,

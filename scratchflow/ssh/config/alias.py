@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
@@ -91,6 +91,16 @@ def remove_alias(places: SshPaths, alias: str) -> None:
     _file_of(places, alias).unlink(missing_ok=True)
 
 
+def forget_host_keys(places: SshPaths, profile: str, others: Iterable[str]) -> None:
+    """Takes away the host keys of a profile's nodes. Those that may be of another profile, as the names begin alike, stay."""
+    theirs = tuple(f"{other}-".lower() for other in others)
+    with contextlib.suppress(OSError):
+        for file in places.host_keys.glob("*"):
+            is_ours = file.name.startswith(f"{profile}-".lower())
+            if is_ours and not file.name.startswith(theirs):
+                file.unlink(missing_ok=True)
+
+
 def our_aliases(places: SshPaths) -> list[str]:
     """The aliases whose files we wrote, of whichever profile."""
     return sorted(file.stem for file in places.directory.glob("*.conf") if _is_ours(file))
@@ -102,7 +112,7 @@ def remove_files(places: SshPaths) -> None:
     A directory in which somebody else put something stays, with that in it.
     """
     drop_needless_backup(places)
-    keys = places.directory / "known_hosts.d"
+    keys = places.host_keys
     aliases = [places.alias_file(name) for name in our_aliases(places)]
     temps = places.directory.glob(f"{TEMP_PREFIX}*")
     with contextlib.suppress(OSError):

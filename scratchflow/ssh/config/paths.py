@@ -58,12 +58,17 @@ class SshPaths(msgspec.Struct, frozen=True):
         """The file that says where the alias leads."""
         return self.directory / f"{alias}.conf"
 
+    @property
+    def host_keys(self) -> Path:
+        """The directory of the nodes' known-hosts files."""
+        return self.directory / "known_hosts.d"
+
     def host_keys_file(self, key_alias: str) -> Path:
         """The known-hosts file of one node; a file each, so that two writers never meet.
 
         ssh compares host names in lower case, and so do we.
         """
-        return self.directory / "known_hosts.d" / key_alias.lower()
+        return self.host_keys / key_alias.lower()
 
     def quoted(self, path: Path) -> str:
         """The path as ssh config text, between double quotes; refused when ssh would change it."""

@@ -48,6 +48,7 @@ class Desk:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+        monkeypatch.setenv("HOME", str(directory))
         self.file = directory / "config.toml"
         self.file.write_text(FILE)
         self.asked = Asked(config=str(self.file))
@@ -165,6 +166,18 @@ def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_s
     assert done.default_profile == ""
     assert (recall("uni").nodes, recall("lab").nodes) == ((), ("node-2",))
     assert any("3 snapshots" in line and "`aws`" in line for line in done.stays)
+
+
+def test_the_host_keys_of_its_nodes_go_with_a_profile(desk: Desk) -> None:
+    places = SshPaths.of(desk.profile("uni").ssh_config)
+    places.host_keys.mkdir(parents=True)
+    ours, theirs = (places.host_keys_file(f"{name}-node-1") for name in ("uni", "lab"))
+    for file in (ours, theirs):
+        file.touch()
+    desk.remove("uni", dry_run=True)
+    assert ours.exists()
+    desk.remove("uni")
+    assert (ours.exists(), theirs.exists()) == (False, True)
 
 
 def test_a_profile_goes_from_the_sync_table_too(desk: Desk) -> None:

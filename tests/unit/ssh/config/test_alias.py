@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config import alias as alias_module
 from scratchflow.ssh.config.alias import (
+    forget_host_keys,
     park_alias,
     point_alias,
     read_alias,
@@ -168,6 +169,19 @@ def test_an_option_added_by_hand_does_not_hide_the_target(places: SshPaths) -> N
     file = places.alias_file(ALIAS)
     file.write_text(file.read_text() + "\n# mine\n  LocalForward 8888 localhost:8888\n")
     assert read_alias(places, ALIAS) == TARGET
+
+
+def test_the_host_keys_of_one_profile_go_and_those_that_may_be_of_another_stay(
+    places: SshPaths,
+) -> None:
+    places.host_keys.mkdir(parents=True)
+    for name in ("fast-node-1", "fast-node-2", "fast-2-node-1", "faster-node-1", "lab-node-1"):
+        places.host_keys_file(name).touch()
+    forget_host_keys(places, "Fast", ["fast-2", "lab", "fa"])
+    left = sorted(file.name for file in places.host_keys.iterdir())
+    assert left == ["fast-2-node-1", "faster-node-1", "lab-node-1"]
+    places.host_keys.rename(places.directory / "away")
+    forget_host_keys(places, "lab", [])
 
 
 def test_removing_takes_ours_and_nothing_else(places: SshPaths) -> None:
