@@ -209,5 +209,7 @@ def _removed(removed: ProfileRemoved) -> Iterator[str]:
         yield f"{would} the ssh alias `{printable(removed.alias)}`"
     for stays in removed.stays:
         yield f"stays: {printable(stays)}"
-    if not removed.dry_run:
+    if removed.file_removed:
+        yield f"✓ removed `{printable(removed.path)}`, in which nothing was left"
+    elif not removed.dry_run:
         yield saved_line(removed.path)

@@ -116,6 +116,23 @@ def apply_edits(path: Path, assignments: Mapping[str, str], removals: Removals =
     return edit
 
 
+def remove_if_blank(path: Path) -> bool:
+    """Takes away a file in which nothing is left, not even a comment, with its directory if that is empty; whether it did.
+
+    A symlink stays: it leads to a file that the user keeps elsewhere.
+    """
+    with _alone_in(path.parent, path):
+        if path.is_symlink() or (read_text(path, required=False) or "").strip():
+            return False
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigUnwritable(path=path, reason=error.strerror) from None
+    with suppress(OSError):
+        path.parent.rmdir()
+    return True
+
+
 @contextmanager
 def _alone_in(directory: Path, path: Path) -> Iterator[None]:
     """Holds off other scratchflows on this machine while the file is read, changed and replaced.

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.config.check import check_config
-from scratchflow.config.edit import Edit, Removals, apply_edits, plan_edits
+from scratchflow.config.edit import Edit, Removals, apply_edits, plan_edits, remove_if_blank
 from scratchflow.config.file import config_path, read_text, utf8_text
 from scratchflow.config.own_names import own_names
 from scratchflow.config.remembered import forget
@@ -140,7 +140,7 @@ def remove(
         problem = f"profile `{name}` is built in: there is nothing to remove"
         raise UsageInvalid(problem=problem, command="scratchflow profiles remove")
     settings = load_settings(Asked(config=asked.config, profile=name), environment)
-    place, _ = config_path(asked.config, environment)
+    place, is_asked_for = config_path(asked.config, environment)
     removals: Removals = [("profiles", name)]
     default = default_profile(asked, environment)
     if default == name:
@@ -150,13 +150,15 @@ def remove(
     removals = [*removals, *programs]
     edit = plan_edits(place, synced, removals)
     alias = _own_alias(asked, environment, settings)
-    traces = None
+    traces, is_gone = None, False
     if not dry_run:
         traces = _require_released(caller, settings, emit).traces
         if not confirm(edit.diff(place)):
             what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
             raise Declined(what=what, by_hand=by_hand)
         apply_edits(place, synced, removals)
+        # One that was asked for has to be there the next time.
+        is_gone = not is_asked_for and remove_if_blank(place)
         places = SshPaths.of(settings.profile.ssh_config)
         if alias:
             remove_alias(places, alias)
@@ -169,6 +171,7 @@ def remove(
         stays=[*left_of_profile(settings, traces, others), *_foreign_alias(settings)],
         default_profile=default,
         alias=alias,
+        file_removed=is_gone,
         dry_run=dry_run,
     )
 

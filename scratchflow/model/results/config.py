@@ -132,4 +132,6 @@ class ProfileRemoved(Result, frozen=True):
     """The one that commands use from now on; empty when that is not said."""
     alias: str | None = None
     """The ssh alias that goes with it; None when there is none, or another profile uses it."""
+    file_removed: bool = False
+    """Whether nothing was left in the configuration file, which is gone then."""
     dry_run: bool = False

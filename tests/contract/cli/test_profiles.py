@@ -155,6 +155,15 @@ def test_the_default_goes_with_its_profile(machine: Machine) -> None:
     assert machine.data("config", "show")["profile"] == "local"
 
 
+def test_the_file_that_is_empty_after_the_last_profile_is_gone_and_that_is_said(
+    machine: Machine,
+) -> None:
+    machine.file.write_text('[profiles.uni]\nstore = "/fsx/s"\n')
+    shown = machine.run("profiles", "remove", "uni", "--yes").stdout
+    assert shown.endswith(f"✓ removed `{machine.file}`, in which nothing was left\n")
+    assert not machine.file.parent.exists()
+
+
 def test_when_slurm_cannot_be_asked_a_warning_says_so(machine: Machine) -> None:
     with machine.programs.slurm() as fake:
         fake.up = False

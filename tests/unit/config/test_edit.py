@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.config.edit import apply_edits, full_key, plan_edits
+from scratchflow.config.edit import apply_edits, full_key, plan_edits, remove_if_blank
 from scratchflow.config.file import write_text
 from scratchflow.model.errors.config import (
     ConfigBadValue,
@@ -92,6 +92,27 @@ def test_a_planned_edit_changes_nothing(file: Path) -> None:
     edit = plan_edits(file, {"profiles.a.login": "x"})
     assert 'login = "x"' in edit.after
     assert not file.exists()
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n"])
+def test_a_file_in_which_nothing_is_left_goes_with_its_directory(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "scratchflow" / "config.toml"
+    write_text(file, text)
+    assert remove_if_blank(file)
+    assert not file.parent.exists()
+
+
+def test_a_comment_a_symlink_and_what_lies_beside_stay(tmp_path: Path) -> None:
+    file, link, beside = (tmp_path / name for name in ("config.toml", "link", "beside"))
+    file.write_text("# mine\n")
+    assert not remove_if_blank(file)
+    file.write_text("\n")
+    link.symlink_to(file)
+    assert not remove_if_blank(link)
+    beside.touch()
+    link.unlink()
+    assert remove_if_blank(file)
+    assert list(tmp_path.iterdir()) == [beside]
 
 
 def test_set_in_an_impossible_place_is_a_clear_error(tmp_path: Path) -> None:

@@ -168,6 +168,22 @@ def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_s
     assert any("3 snapshots" in line and "`aws`" in line for line in done.stays)
 
 
+def test_the_file_goes_with_the_last_profile_unless_it_was_asked_for(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[profiles.uni]\nlogin = "aws"\n'
+    desk.file.write_text(text)
+    assert not desk.remove("uni").file_removed
+    assert desk.file.exists()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    desk.file, desk.asked = tmp_path / "config/scratchflow/config.toml", Asked()
+    desk.file.parent.mkdir(parents=True)
+    desk.file.write_text(text)
+    assert not desk.remove("uni", dry_run=True).file_removed
+    assert desk.remove("uni").file_removed
+    assert not desk.file.parent.exists()
+
+
 def test_the_host_keys_of_its_nodes_go_with_a_profile(desk: Desk) -> None:
     places = SshPaths.of(desk.profile("uni").ssh_config)
     places.host_keys.mkdir(parents=True)

@@ -1237,6 +1237,7 @@ export interface ProfileRemoved {
   stays: Array<string>;
   default_profile: string;
   alias?: string | null;
+  file_removed?: boolean;
   dry_run?: boolean;
 }
 
