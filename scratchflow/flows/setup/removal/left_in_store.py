@@ -11,12 +11,15 @@ from scratchflow.flows.setup.removal.in_use import (
     still_used,
     unless_used,
 )
-from scratchflow.flows.setup.removal.removal_command import removal_command
+from scratchflow.flows.setup.removal.removal_command import empty_removal_command, removal_command
 from scratchflow.flows.setup.removal.scope import Scope
 from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.model.text import counted
+
+# Where nobody chose another store.
+_MADE_BY_US = Profile().store
 
 
 def unseen_snapshots(scope: Scope) -> Iterator[LeftBehind]:
@@ -42,6 +45,17 @@ def snapshots_left(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
         yield LeftBehind(
             what=f"{number_of(trace)} in {trace.path} on `{scope.login}`{_owner(scope, trace)}",
             how=still_used(names) if names else f"{first}`{command}`: gone for good",
+        )
+    yield from _own_directory(scope, traces)
+
+
+def _own_directory(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
+    """The store that we made in the home, which the commands above leave empty."""
+    has_any = any(trace.store.rstrip("/") == _MADE_BY_US for trace in traces.workspaces)
+    if has_any and not scope.users_of(_MADE_BY_US):
+        yield LeftBehind(
+            what=f"{_MADE_BY_US} on `{scope.login}`, which is empty after that",
+            how=f"`{empty_removal_command(scope.login, _MADE_BY_US)}`",
         )
 
 

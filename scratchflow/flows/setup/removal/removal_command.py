@@ -27,6 +27,12 @@ def removal_command(login: str, path: str) -> str:
     return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
 
 
+def empty_removal_command(login: str, path: str) -> str:
+    """The same for a directory that is empty; it removes nothing else."""
+    command = f"rmdir {_far_word(path)}"
+    return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
+
+
 def command_there(paths: Sequence[str]) -> str:
     """The same to type on a node, for several directories."""
     return f"rm -rf {' '.join(map(_far_word, paths))}"

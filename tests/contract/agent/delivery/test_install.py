@@ -441,6 +441,17 @@ def test_uninstalling_leaves_nothing_of_ours(
     uninstall(far)
 
 
+@pytest.mark.parametrize("has_snapshots", [False, True])
+def test_uninstalling_takes_the_store_in_the_home_only_when_it_is_empty(
+    far: ProcessTransport, home: Path, *, has_snapshots: bool
+) -> None:
+    (home / "scratchflow").mkdir()
+    if has_snapshots:
+        (home / "scratchflow/work").mkdir()
+    uninstall(far)
+    assert (home / "scratchflow").exists() == has_snapshots
+
+
 def test_uninstalling_leaves_what_is_not_the_agent(
     far: ProcessTransport, home: Path, cache: BundleCache
 ) -> None:

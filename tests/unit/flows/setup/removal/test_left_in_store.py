@@ -57,6 +57,18 @@ def test_the_same_workspace_in_another_store_is_not_told_as_the_other_profiles(
     assert both.what.endswith("of profiles `p` and `third`")
 
 
+def test_the_store_that_we_made_in_the_home_is_named_unless_another_profile_has_it(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace("~/scratchflow", "w", 1), WorkspaceTrace(STORE, "w", 1))
+    *_, shown = left(settings, traces)
+    assert shown.what == "~/scratchflow on `aws`, which is empty after that"
+    assert shown.how == "`ssh aws 'rmdir ~/scratchflow'`"
+    sharing = left(settings, traces, other=Profile(login="aws", workspace="x"))
+    assert not any("rmdir" in one.how for one in sharing)
+    assert not any("rmdir" in one.how for one in left(settings, found(traces.workspaces[1])))
+
+
 def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
     settings: Settings,
 ) -> None:

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from scratchflow.flows.setup.removal.removal_command import removal_command
+from scratchflow.config.settings import LOCAL
+from scratchflow.flows.setup.removal.removal_command import empty_removal_command, removal_command
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,8 @@ def test_a_real_shell_over_there_gets_the_one_path(store: str, path: str) -> Non
     environment = {"HOME": "/home/ada", "USER": "ada", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"<{path}>"
+
+
+def test_a_directory_is_removed_as_an_empty_one_over_there_and_here() -> None:
+    assert empty_removal_command("aws", "~/my s") == "ssh aws 'rmdir ~/\"my s\"'"
+    assert empty_removal_command(LOCAL, "~/s") == "rmdir ~/s"
