@@ -20,6 +20,7 @@ from scratchflow.model.results.status import (
     WorkspaceShown,
 )
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
 from scratchflow.model.times import epoch
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.catalogue import Catalogue, newest_listed
@@ -30,6 +31,7 @@ from scratchflow.store.heartbeats import (
     OtherWorkspace,
     Pulses,
     covering,
+    read_heartbeat,
     read_heartbeats,
 )
 from scratchflow.store.nodes import NodeRecord, read_nodes
@@ -296,7 +298,10 @@ def others_shown(
     workspace: Workspace, heartbeat: Heartbeat | None, store: Path
 ) -> list[OtherShown]:
     """Other workspaces of ours on the node, as its auto-backup saw them last; an old copy is told as that."""
-    goes_on = heartbeat is not None and heartbeat.phase != "ended"
+    if heartbeat is None:
+        return []
+    goes_on = heartbeat.phase != "ended"
+    seen = [_as_noted_since(other, workspace, heartbeat, store) for other in heartbeat.others]
     return [
         OtherShown(
             name=other.name,
@@ -308,13 +313,40 @@ def others_shown(
             is_saved=other.own_loop or goes_on,
             newer=_newer_than(other, store),
         )
-        for other in (heartbeat.others if heartbeat else ())
+        for other in seen
     ]
+
+
+def _as_noted_since(
+    other: OtherWorkspace, workspace: Workspace, heartbeat: Heartbeat, store: Path
+) -> OtherWorkspace:
+    """The same with what another command has noted in the store after the heartbeat, like a `clear` of its profile.
+
+    Both times are of the node's clock. A record of another path on the node tells nothing about this copy.
+    """
+    if not _is_in(other, store):
+        return other
+    place, path = find_place(store, other.name), printable(workspace.scratch / other.name)
+    own = read_heartbeat(place, heartbeat.node) if other.own_loop else None
+    records = [
+        one.snapshot
+        for one in read_nodes(place)
+        if one.node == heartbeat.node and one.workspace_path == path and one.time >= heartbeat.time
+    ]
+    return msgspec.structs.replace(
+        other,
+        snapshot=records[0] if records else other.snapshot,
+        own_loop=other.own_loop and not (own is not None and own.phase == "ended"),
+    )
 
 
 def _newer_than(other: OtherWorkspace, store: Path) -> str | None:
     """What is newer in the store than a copy's snapshot. Another store than ours is not looked into."""
-    if other.snapshot is None or os.path.realpath(other.store) != os.path.realpath(store):
+    if other.snapshot is None or not _is_in(other, store):
         return None
     newest = newest_listed(find_place(store, other.name))
     return newest if newest and newest > other.snapshot else None
+
+
+def _is_in(other: OtherWorkspace, store: Path) -> bool:
+    return os.path.realpath(other.store) == os.path.realpath(store)

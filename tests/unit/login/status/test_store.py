@@ -17,10 +17,10 @@ from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import open_place
-from scratchflow.store.heartbeats import OtherWorkspace
+from scratchflow.store.heartbeats import OtherWorkspace, beat, read_heartbeats
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
-from scratchflow.store.nodes import read_nodes, record_node
+from scratchflow.store.nodes import NodeRecord, read_nodes, record_node
 from scratchflow.testing.store import make_id
 from tests.unit.login.status.test_status import Login, with_layers
 
@@ -195,6 +195,36 @@ def test_an_older_copy_of_another_workspace_is_told_as_that(held: Login) -> None
     elsewhere = other(held, store="/another/store")
     held.beat(workspace_exists=True, others=[other(held, snapshot=newest), elsewhere])
     assert [one.newer for one in held.look().others] == [None, None]
+
+
+def test_a_copy_that_was_saved_since_the_heartbeat_is_not_told_as_older(held: Login) -> None:
+    """As by the `clear` of another profile: the newest snapshot was taken of this very copy."""
+    place = open_place(held.desk.context.store, "p2")
+    newest = make_id(60, "943696")
+    for snapshot in (make_id(), newest):
+        place.manifest(snapshot).write_text("{}")
+    held.beat(phase="ended")
+    own = read_heartbeats(held.place)[0]
+    beat(place, own)
+    held.beat(seconds_ago=20, workspace_exists=True, others=[other(held, own_loop=True)])
+
+    def saved(path: Path, *, seconds_ago: float) -> str:
+        record = NodeRecord(
+            node=own.node,
+            snapshot=newest,
+            workspace_path=str(path),
+            job_id=8,
+            time=iso_time(time.time() - seconds_ago) or "",
+        )
+        record_node(place, record)
+        return "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
+
+    there = held.desk.scratch / "p2"
+    assert f"{there}, from snapshot 943696; the same auto-backup saves it" in saved(
+        there, seconds_ago=10
+    )
+    assert "p2: an older copy, from snapshot abcdef" in saved(there, seconds_ago=40)
+    assert "p2: an older copy, from snapshot abcdef" in saved(Path("/other/p2"), seconds_ago=10)
 
 
 def test_another_workspace_that_cannot_be_saved_is_a_problem(held: Login) -> None:
