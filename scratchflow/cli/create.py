@@ -173,7 +173,7 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
         more = ", …" if created.left_out > min(5, len(created.left_out_paths)) else ""
         yield f"left out: {counted(created.left_out, 'path')} ({first}{more})"
     if created.source and not created.dry_run and not is_git_url(created.source):
-        yield f"go on in the workspace: no backup looks at `{created.source}`"
+        yield f"go on in the workspace: its backups do not look at `{created.source}`"
     if created.activate:
         yield Whole(f"activate the environment with: {printable(created.activate)}")
 

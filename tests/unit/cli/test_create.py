@@ -55,4 +55,4 @@ def test_it_is_said_that_the_contents_are_in_the_workspace_itself() -> None:
     )
     line, further = parse(["create"]).show(made)
     assert line.startswith("workspace `/s/work` with the contents of `laptop:~/thesis`: 2 files,")
-    assert further == "go on in the workspace: no backup looks at `laptop:~/thesis`"
+    assert further == "go on in the workspace: its backups do not look at `laptop:~/thesis`"
