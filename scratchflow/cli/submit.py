@@ -168,6 +168,9 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
 
         yield Whole(printable(f"would run: {shlex.join(done.command)}"))
         yield Whole(printable(f"  which runs: {shlex.join(done.runs)}"))
+        if done.script_slurm:
+            asks = " ".join(f"{key}={value}" for key, value in done.script_slurm.items())
+            yield Whole(printable(f"  its `#SBATCH` lines ask for: {asks}"))
         for task in done.first:
             pairs = " ".join(f"{key}={as_typed(value)}" for key, value in task.parameters.items())
             yield Whole(printable(f"  task {task.task}: {pairs}"))

@@ -51,6 +51,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     # What was asked of Slurm: the profile's `[slurm]` with the flags, and further arguments of `sbatch`.
     slurm: dict[str, Any] = {}
     sbatch: list[str] = []
+    # What the script's own lines ask for besides, by the same keys; Slurm reads it there.
+    script_slurm: dict[str, Any] = {}
     max_parallel: int = 0
     # How often at most it is put back into the queue before its time limit, and the signal that the command gets then.
     continues: int = 0

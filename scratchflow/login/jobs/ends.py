@@ -280,7 +280,7 @@ def _memory(record: JobRecord, said: SlurmTask | None, rerun: str) -> str:
 
 
 def _longer(record: JobRecord, rerun: str) -> str:
-    limit = str(record.slurm.get("time") or "")
+    limit = str(record.slurm.get("time") or record.script_slurm.get("time") or "")
     seconds = time_limit_s(limit) if limit else None
     if not seconds:
         return f"; {rerun} with a longer `--time` runs it again"

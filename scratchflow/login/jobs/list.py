@@ -151,7 +151,7 @@ def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
         tags=record.tags,
         collect=record.collect,
         git=git,
-        slurm=_as_sent(record.slurm),
+        slurm=_as_sent(record.slurm) | record.script_slurm,
         sbatch=record.sbatch,
         continues=record.continues,
         signal=record.signal,

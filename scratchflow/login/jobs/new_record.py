@@ -32,7 +32,7 @@ from scratchflow.cluster.slurm.batch.script import (
 from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.limits import require_startable
-from scratchflow.login.jobs.resources import resources_of
+from scratchflow.login.jobs.resources import left_to_script, resources_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
@@ -190,6 +190,7 @@ def _parts(login: LoginHost, asked: Submit) -> list[Submit]:
 def _record(
     login: LoginHost, asked: Submit, manifest: Manifest, command: list[str], lines: list[str]
 ) -> JobRecord:
+    slurm = resources_of(login.profile.slurm, asked, words_of(lines))
     return JobRecord(
         id=new_job_id(),
         time=iso_time(time.time()) or "",
@@ -204,8 +205,9 @@ def _record(
         tags=list(asked.tags),
         collect=_collected(asked),
         git=asked.git,
-        slurm=resources_of(login.profile.slurm, asked, words_of(lines)),
+        slurm=slurm,
         sbatch=list(asked.sbatch),
+        script_slurm=left_to_script(slurm, words_of(lines), asked.sbatch),
         max_parallel=asked.max_parallel,
         continues=asked.continues,
         signal=str(_early(asked) or ""),

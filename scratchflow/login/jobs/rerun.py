@@ -7,12 +7,13 @@ import time
 import msgspec
 
 from scratchflow import __version__
-from scratchflow.cluster.slurm.batch.script import sbatch_lines
+from scratchflow.cluster.slurm.batch.script import sbatch_lines, words_of
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
 from scratchflow.login.jobs.new_record import new_job_id
+from scratchflow.login.jobs.resources import left_to_script
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot, require_directory
 from scratchflow.login.jobs.submit import submit_record
 from scratchflow.model.errors.jobs import JobNotReady
@@ -47,6 +48,8 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
         tool_version=__version__,
     )
     lines = _lines(place, again)
+    script = left_to_script(again.slurm, words_of(lines), again.sbatch)
+    again = msgspec.structs.replace(again, script_slurm=script)
     require_startable(login, again, lines, asked.slurm)
     return submit_record(login, place, again, lines, dry_run=asked.dry_run)
 

@@ -10,6 +10,7 @@ from scratchflow.model.profile import SlurmOptions, to_plain
 from scratchflow.model.requests import Submit
 
 _COUNTS = ("nodes", "ntasks")
+_NUMBERS = frozenset({*_COUNTS, "gpus", "cpus_per_task"})
 _NOTHING: Mapping[str, Any] = {"nodes": 1, "ntasks": 1, "gpus": 0, "cpus_per_task": None}
 
 
@@ -23,6 +24,22 @@ def resources_of(options: SlurmOptions, asked: Submit, script: Sequence[str]) ->
     own = [key for key in resources_in(script) if key not in asked.given]
     table |= {key: _NOTHING.get(key, "") for key in own}
     return table | _counts(script, own) | _counts([*options.extra, *asked.sbatch], _COUNTS)
+
+
+def left_to_script(
+    table: Mapping[str, Any], script: Sequence[str], further: Sequence[str]
+) -> dict[str, Any]:
+    """What the script asks for where the record's table says nothing; `further` are the words of `--sbatch`, which win.
+
+    Only for people to read: `sbatch` gets it from the lines themselves.
+    """
+    won = resources_in([*table.get("extra", ()), *further])
+    asked = {key: value for key, value in resources_in(script).items() if not table.get(key)}
+    return {
+        key: int(value) if key in _NUMBERS and value.isdecimal() else value
+        for key, value in asked.items()
+        if key not in won
+    }
 
 
 def _counts(words: Sequence[str], keys: Collection[str]) -> dict[str, int]:

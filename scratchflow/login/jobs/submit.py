@@ -141,7 +141,9 @@ def submit_record(
         dry_run=dry_run,
     )
     if dry_run:
-        return msgspec.structs.replace(done, runs=record.command, first=_first_tasks(record))
+        asks = record.script_slurm
+        first = _first_tasks(record)
+        return msgspec.structs.replace(done, runs=record.command, first=first, script_slurm=asks)
     mirror, name = login.profile.backup.mirror, login.profile.workspace
     seen = store_seen_here(_store(login), name, login.home, login.emit, make=True, mirror=mirror)
     install_for(login.settings, LocalTransport(), login.emit)

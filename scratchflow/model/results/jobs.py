@@ -44,6 +44,8 @@ class Submitted(Result, frozen=True):
     """The `sbatch` that asks."""
     runs: list[str] = []
     """What a task runs, with `--dry-run`."""
+    script_slurm: dict[str, Any] = {}
+    """What the script's own `#SBATCH` lines ask for besides, with `--dry-run`."""
     first: list[TaskPlanned] = []
     """The first ten tasks and their parameters, with `--dry-run`."""
     more: list[int] = []

@@ -57,6 +57,7 @@ def test_a_dry_run_shows_what_each_task_runs() -> None:
         snapshot="s",
         command=["sbatch", "--comment=a b"],
         runs=["python", "train.py"],
+        script_slurm={"time": "2", "mem": "1G"},
         first=[
             TaskPlanned(task=0, parameters={"lr": 0.1}),
             TaskPlanned(task=3, parameters={"lr": 0.01}),
@@ -66,6 +67,7 @@ def test_a_dry_run_shows_what_each_task_runs() -> None:
     assert [str(line) for line in shown_submitted(done)] == [
         "would run: sbatch '--comment=a b'",
         "  which runs: python train.py",
+        "  its `#SBATCH` lines ask for: time=2 mem=1G",
         "  task 0: lr=0.1",
         "  task 3: lr=0.01",
         "  … and 10 tasks more",

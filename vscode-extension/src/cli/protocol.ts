@@ -1833,6 +1833,7 @@ export interface Submitted {
   directory?: string;
   command?: Array<string>;
   runs?: Array<string>;
+  script_slurm?: Record<string, unknown>;
   first?: Array<TaskPlanned>;
   more?: Array<number>;
   dry_run?: boolean;

@@ -42,6 +42,22 @@ def test_a_script_keeps_its_lines(cluster: Cluster) -> None:
     assert "#SBATCH --mem=1G\n" in lines
 
 
+def test_what_the_lines_of_a_script_ask_for_is_shown_with_the_rest(cluster: Cluster) -> None:
+    foreseen = submit(cluster.login, Submit(script="job.sh", dry_run=True))
+    assert foreseen.script_slurm == {"mem": "1G"}
+    first = submit(cluster.login, Submit(script="job.sh"))
+    again = rerun_job(cluster.login, RerunJob(wanted=first.job, slurm={"mem": "3G"}))
+    shown = [show_job(cluster.login, OneJob(wanted=one.job)).job for one in (first, again)]
+    assert [(one.slurm["mem"], one.slurm["time"]) for one in shown] == [
+        ("1G", "5:00"),
+        ("3G", "5:00"),
+    ]
+    assert (record(cluster, first.job).slurm["mem"], record(cluster, again.job).script_slurm) == (
+        "",
+        {},
+    )
+
+
 def test_one_that_is_held_again_is_told_with_what_lets_it_start(cluster: Cluster) -> None:
     first = submit(cluster.login, Submit(command=("true",), sbatch=("-H",)))
     cluster.said.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cluster.slurm.request import resource_options
-from scratchflow.login.jobs.resources import resources_of
+from scratchflow.login.jobs.resources import left_to_script, resources_of
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.model.requests import Submit
 
@@ -30,3 +30,11 @@ def test_of_the_same_option_in_script_and_sbatch_the_last_one_counts() -> None:
 def test_what_a_script_asks_for_is_left_to_it_unless_it_was_typed() -> None:
     table = resources_of(PROFILE, Submit(given=("mem",)), ["--time=3", "--mem=1G", "--nodes=x"])
     assert (table["time"], table["mem"], table["nodes"]) == ("", "4G", 1)
+
+
+def test_what_the_script_asks_for_is_known_where_nothing_that_was_typed_wins() -> None:
+    script = ["--time=3", "--mem=1G", "-N", "2", "-G", "1", "--gres=x:1"]
+    asked = Submit(given=("mem",), sbatch=("--gres=x:2",))
+    table = resources_of(PROFILE, asked, script)
+    assert left_to_script(table, script, asked.sbatch) == {"time": "3", "gpus": 1}
+    assert left_to_script({**table, "time": "9"}, script, ["-G2"]) == {"gres": "x:1"}
