@@ -166,6 +166,8 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
 
         from scratchflow.cli.job_words import as_typed
 
+        if done.saves_first:
+            yield "would save the workspace first: it has changes that are in no snapshot"
         yield Whole(printable(f"would run: {shlex.join(done.command)}"))
         yield Whole(printable(f"  which runs: {shlex.join(done.runs)}"))
         if done.script_slurm:

@@ -82,7 +82,7 @@ ON_NODE = {
     "server run": OnNode(
         requests.RunServer, "scratchflow.node.serving.run:run_server", compares_store=False
     ),
-    "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
+    "freeze": OnNode(requests.Freeze, "scratchflow.node.job.freeze:freeze", compares_store=False),
     "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job", opens_scratch=True),
     "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
     "job further": OnNode(

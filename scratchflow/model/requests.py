@@ -517,6 +517,14 @@ class SyncNote(Arguments, frozen=True):
     paths: tuple[str, ...] = ()
 
 
+class Freeze(DryRun, frozen=True):
+    """`freeze`: the workspace as it is now, for a job; a dry run looks there for what the job needs of it."""
+
+    # Paths beneath the workspace.
+    script: str = ""
+    directory: str = ""
+
+
 class Submit(DryRun, frozen=True):
     """`submit`: a command, or a batch script in the workspace with its arguments, as a job of its own."""
 
@@ -542,6 +550,9 @@ class Submit(DryRun, frozen=True):
     # Empty: the newest one.
     snapshot: str = ""
     git: GitState | None = None
+    # For a dry run, of what the real one saves first: how the script begins, and whether `directory` is there.
+    unsaved_script: str | None = None
+    unsaved_directory: bool = False
 
 
 class RunJob(Arguments, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.requests import DryRun, RerunJob, Submit
+from scratchflow.model.requests import Freeze, RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 
@@ -39,13 +39,29 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
         so = JOB_OF_A_SNAPSHOT if asked.snapshot else JOB_OF_NOW
         warn_of_environment(settings.profile, emit, so)
         has_talked = not asked.snapshot
-        frozen = _frozen(cluster, dry_run=asked.dry_run) if has_talked else None
+        wanted = Freeze(dry_run=asked.dry_run, script=asked.script, directory=asked.directory)
+        frozen = _frozen(cluster, wanted) if has_talked else None
         if frozen is not None:
-            asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
+            asked = _from(frozen, asked)
         what = asked.name or " ".join(asked.command) or asked.script
         with _saying_what_is_in_doubt(what, dry_run=asked.dry_run, has_talked=has_talked):
             done = cluster.on_login("submit", asked, Submitted)
-    return msgspec.structs.replace(done, is_current=frozen is not None)
+    return _with_source(frozen, done)
+
+
+def _from(frozen: Frozen, asked: Submit) -> Submit:
+    return msgspec.structs.replace(
+        asked,
+        snapshot=frozen.snapshot or "",
+        git=frozen.git,
+        unsaved_script=frozen.script,
+        unsaved_directory=frozen.has_directory,
+    )
+
+
+def _with_source(frozen: Frozen | None, done: Submitted) -> Submitted:
+    saves_first = frozen is not None and frozen.snapshot is None
+    return msgspec.structs.replace(done, is_current=frozen is not None, saves_first=saves_first)
 
 
 def rerun(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
@@ -61,14 +77,14 @@ def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         warn_of_environment(settings.profile, emit, JOB_OF_NOW)
-        frozen = _frozen(cluster, dry_run=asked.dry_run)
+        frozen = _frozen(cluster, Freeze(dry_run=asked.dry_run))
         if frozen is None or not frozen.snapshot:
             asked = msgspec.structs.replace(asked, newest=True)
         else:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot, git=frozen.git)
         with _saying_what_is_in_doubt(asked.wanted, dry_run=asked.dry_run, has_talked=True):
             done = cluster.on_login("jobs rerun", asked, Submitted)
-    return msgspec.structs.replace(done, is_current=frozen is not None)
+    return _with_source(frozen, done)
 
 
 @contextmanager
@@ -89,9 +105,9 @@ def _saying_what_is_in_doubt(job: str, *, dry_run: bool, has_talked: bool) -> It
         raise JobInDoubt(job=job[:_SHOWN_LETTERS], reason=str(error)) from error
 
 
-def _frozen(cluster: Cluster, *, dry_run: bool) -> Frozen | None:
+def _frozen(cluster: Cluster, asked: Freeze) -> Frozen | None:
     try:
-        return cluster.at_workspace("freeze", DryRun(dry_run=dry_run), Frozen)
+        return cluster.at_workspace("freeze", asked, Frozen)
     except (AllocationMissing, WorkspaceMissing):
         message = "no workspace is on a node now: the job runs from the newest snapshot"
         cluster.emit(Log(level="info", message=message))

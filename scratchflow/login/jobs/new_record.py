@@ -64,7 +64,7 @@ def plan_records(login: LoginHost, place: StoreDirectory, asked: Submit) -> Plan
     """Everything that can be refused before Slurm is asked to take it; nothing is written."""
     manifest = _snapshot(place, asked.snapshot)
     lines, command = _command(place, manifest, asked)
-    if asked.directory:
+    if asked.directory and not asked.unsaved_directory:
         require_directory(place, manifest, asked.directory)
     _require_usable(login, asked, lines)
     parts = _parts(login, asked)
@@ -155,15 +155,21 @@ def _command(
     """The `#SBATCH` lines of a script, and the words to run."""
     if not asked.script:
         return [], list(asked.command)
-    try:
-        text = read_in_snapshot(place, manifest, asked.script).decode("utf-8", "surrogateescape")
-    except PathMissing as error:
-        raise _no_script(asked) from error
+    text = asked.unsaved_script
+    if text is None:
+        text = _script_in(place, manifest, asked)
     runs = interpreter(text)
     if not runs:
         problem = f"`{asked.script}` has no first line like `#!/bin/bash`; `submit -- CMD` runs any command"
         raise UsageInvalid(problem=problem, command=_COMMAND)
     return sbatch_lines(text), [*runs, asked.script, *asked.command]
+
+
+def _script_in(place: StoreDirectory, manifest: Manifest, asked: Submit) -> str:
+    try:
+        return read_in_snapshot(place, manifest, asked.script).decode("utf-8", "surrogateescape")
+    except PathMissing as error:
+        raise _no_script(asked) from error
 
 
 def _no_script(asked: Submit) -> UsageInvalid:

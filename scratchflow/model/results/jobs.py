@@ -19,6 +19,10 @@ class Frozen(Result, frozen=True):
     changed_bytes: int
     duration_s: float
     git: GitState | None = None
+    # With a dry run, when a snapshot would be taken: how the script begins that a job is to run, and
+    # whether the directory is there that it is to start in.
+    script: str | None = None
+    has_directory: bool = False
 
 
 class TaskPlanned(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +42,8 @@ class Submitted(Result, frozen=True):
     snapshot: str
     # The workspace as it was just now; otherwise the newest snapshot, because no node is held.
     is_current: bool = False
+    saves_first: bool = False
+    """With `--dry-run`: the real one would save the workspace first, in a new snapshot."""
     directory: str = ""
     """Where the record, the logs and what is collected are."""
     command: list[str] = []

@@ -63,8 +63,10 @@ def test_a_dry_run_shows_what_each_task_runs() -> None:
             TaskPlanned(task=3, parameters={"lr": 0.01}),
         ],
         dry_run=True,
+        saves_first=True,
     )
     assert [str(line) for line in shown_submitted(done)] == [
+        "would save the workspace first: it has changes that are in no snapshot",
         "would run: sbatch '--comment=a b'",
         "  which runs: python train.py",
         "  its `#SBATCH` lines ask for: time=2 mem=1G",

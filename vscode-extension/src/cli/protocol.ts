@@ -599,6 +599,8 @@ export interface Frozen {
   changed_bytes: number;
   duration_s: number;
   git?: GitState | null;
+  script?: string | null;
+  has_directory?: boolean;
 }
 
 /** `job further`: what was saved of a further node of a submitted job. */
@@ -1830,6 +1832,7 @@ export interface Submitted {
   tasks: number;
   snapshot: string;
   is_current?: boolean;
+  saves_first?: boolean;
   directory?: string;
   command?: Array<string>;
   runs?: Array<string>;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.flows.jobs import submit as module
@@ -15,7 +16,7 @@ from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.job import GitState
-from scratchflow.model.requests import RerunJob, Submit
+from scratchflow.model.requests import Freeze, RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
@@ -32,6 +33,21 @@ def test_the_job_gets_the_snapshot_that_was_just_taken(
     done = submit(cluster.caller, cluster.emit, Submit(command=("x",)))
     assert done.is_current
     assert cluster.asked[-1][1] == Submit(command=("x",), snapshot="s1", git=GIT)
+
+
+def test_a_dry_run_goes_by_what_the_real_one_saves_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = Frozen(
+        snapshot=None, changed_files=1, changed_bytes=1, duration_s=0.1, script="#!/bin/sh"
+    )
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"freeze": frozen, "submit": DONE}))
+    asked = Submit(script="run.sh", directory="src", dry_run=True)
+    done = submit(cluster.caller, cluster.emit, asked)
+    assert done.saves_first
+    (_, frozen_for, _), (_, sent, _) = cluster.asked
+    assert frozen_for == Freeze(dry_run=True, script="run.sh", directory="src")
+    assert sent == msgspec.structs.replace(asked, unsaved_script="#!/bin/sh")
 
 
 def test_a_connection_that_is_lost_meanwhile_leaves_the_job_in_doubt(

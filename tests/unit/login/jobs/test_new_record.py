@@ -32,6 +32,18 @@ def test_a_script_brings_its_lines_its_name_and_its_interpreter(cluster: Cluster
         submit(cluster.login, Submit(script="missing.sh"))
 
 
+def test_a_dry_run_takes_a_script_and_a_directory_that_no_snapshot_has_yet(
+    cluster: Cluster,
+) -> None:
+    asked = Submit(script="new.sh", directory="runs", dry_run=True)
+    with pytest.raises(UsageInvalid, match="has no batch script `new"):
+        submit(cluster.login, asked)
+    text = "#!/bin/sh\n#SBATCH --mem=2G\n"
+    unsaved = msgspec.structs.replace(asked, unsaved_script=text, unsaved_directory=True)
+    done = submit(cluster.login, unsaved)
+    assert (done.runs, done.script_slurm) == (["/bin/sh", "new.sh"], {"mem": "2G"})
+
+
 def test_a_directory_that_is_not_in_the_snapshot_is_refused_at_once(cluster: Cluster) -> None:
     done = submit(cluster.login, msgspec.structs.replace(CMD, directory="src"))
     with pytest.raises(UsageInvalid, match="`sub` is not in the workspace"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from scratchflow.model.requests import DryRun
+from scratchflow.model.requests import Freeze
 from scratchflow.node.job.freeze import freeze
 from tests.unit.conftest import Desk
 
@@ -16,16 +16,16 @@ def git(desk: Desk, *words: str) -> str:
 
 
 def test_the_snapshot_is_the_workspace_as_it_is(desk: Desk) -> None:
-    first = freeze(desk.context, desk.notify, DryRun())
+    first = freeze(desk.context, desk.notify, Freeze())
     assert (first.snapshot, first.git) == (desk.ids[-1], None)
-    assert freeze(desk.context, desk.notify, DryRun()).snapshot == first.snapshot
+    assert freeze(desk.context, desk.notify, Freeze()).snapshot == first.snapshot
 
 
 def test_the_commit_is_told_and_whether_files_differ_from_it(desk: Desk) -> None:
     git(desk, "init", "-q")
     git(desk, "add", "README")
     git(desk, "commit", "-qm", "first")
-    state = freeze(desk.context, desk.notify, DryRun()).git
+    state = freeze(desk.context, desk.notify, Freeze()).git
     assert state is not None
     assert (state.commit, state.branch, state.dirty) == (
         git(desk, "rev-parse", "HEAD"),
@@ -33,11 +33,11 @@ def test_the_commit_is_told_and_whether_files_differ_from_it(desk: Desk) -> None
         False,
     )
     desk.write("work/README", "changed")
-    state = freeze(desk.context, desk.notify, DryRun()).git
+    state = freeze(desk.context, desk.notify, Freeze()).git
     assert state is not None
     assert state.dirty is True
 
 
 def test_a_dry_run_takes_no_snapshot(desk: Desk) -> None:
-    freeze(desk.context, desk.notify, DryRun(dry_run=True))
+    freeze(desk.context, desk.notify, Freeze(dry_run=True))
     assert desk.ids == []
