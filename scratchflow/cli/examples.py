@@ -213,7 +213,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("jobs code 41", "into the workspace"),
     ),
     "jobs outputs": (
-        ("jobs outputs 41", "list them"),
+        ("jobs outputs", "list the last job's"),
         ("jobs outputs 41 --to laptop:.", "here, as ./job-41"),
         ("jobs outputs 41_3 --to laptop:~/runs", "one task's"),
     ),

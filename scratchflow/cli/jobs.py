@@ -17,6 +17,7 @@ from scratchflow.cli.job_words import (
     pruned,
     removal_in_words,
 )
+from scratchflow.cli.logs import LAST, LAST_JOB
 from scratchflow.cli.node_request import ResourceCommand, resource_flags, slurm_table
 from scratchflow.cli.options import DRY_RUN, ListingGroup, VerbCommand, caller
 from scratchflow.cli.questions import TerminalAsker, agreed
@@ -51,7 +52,6 @@ from scratchflow.model.units import Duration
 JOB = typer.Argument(
     metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
 )
-
 
 T = TypeVar("T", JobInspected, JobsCompared)
 
@@ -135,7 +135,7 @@ def _shown(found: JobInspected) -> Iterator[str]:
 @app.command(cls=VerbCommand)
 def outputs(
     context: typer.Context,
-    job: Annotated[str, JOB],
+    job: Annotated[str, LAST_JOB] = LAST,
     task: Annotated[
         list[int] | None, typer.Option("--task", metavar="N", help="Only this task; repeatable.")
     ] = None,

@@ -12,6 +12,11 @@ from scratchflow.model.requests import ReadLogs
 from scratchflow.model.results.jobs import LogsShown
 
 LAST = "last"
+LAST_JOB = typer.Argument(
+    metavar="[JOB]",
+    help="Slurm's number, `41_3` for a task, or the id's end; the last job unless given.",
+    show_default=False,
+)
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -19,14 +24,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(cls=VerbCommand)
 def logs(
     context: typer.Context,
-    job: Annotated[
-        str,
-        typer.Argument(
-            metavar="[JOB]",
-            help="Slurm's number, `41_3` for a task, or the id's end; the last job unless given.",
-            show_default=False,
-        ),
-    ] = LAST,
+    job: Annotated[str, LAST_JOB] = LAST,
     follow: Annotated[
         bool,
         typer.Option("--follow", "-f", help="Go on until the task ends, with its exit code."),

@@ -66,7 +66,7 @@ def test_words_that_do_not_stand_together_are_not_guessed_at() -> None:
     assert meant_by("no such option: --x", "backup", arguments, "") == ""
 
 
-@pytest.mark.parametrize("verb", ["jobs show", "jobs outputs"])
+@pytest.mark.parametrize("verb", ["jobs show", "jobs rerun"])
 def test_a_job_that_is_not_named_is_answered_with_the_word_for_the_newest(verb: str) -> None:
     said = refusal(*verb.split())
     assert f"`scratchflow {verb} last` is the newest one" in said

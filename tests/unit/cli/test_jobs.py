@@ -9,6 +9,8 @@ import pytest
 
 from scratchflow.cli.verbs import parse
 from scratchflow.dispatch import cluster
+from scratchflow.flows.jobs import outputs
+from scratchflow.model.requests import JobOutputs
 from scratchflow.model.results.jobs import DebugReady, JobDifference, JobInspected, JobsCompared
 from tests.unit.flows.jobs.test_code import JOB
 
@@ -61,3 +63,14 @@ def test_the_result_holds_what_people_read(
     assert isinstance(result, type(found))
     assert result.text == "\n".join(call.show(found))
     assert "tasks" in result.text or "job 7" in result.text
+
+
+@pytest.mark.parametrize(("typed", "wanted"), [([], "last"), (["41_3"], "41_3")])
+def test_outputs_without_a_job_are_those_of_the_last_one(
+    typed: list[str], wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    asked: list[JobOutputs] = []
+    monkeypatch.setattr(outputs, "outputs", lambda _, __, request, **___: asked.append(request))
+    parse(["jobs", "outputs", *typed]).flow(lambda _: None)
+    assert [one.wanted for one in asked] == [wanted]
