@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from scratchflow.cluster.slurm.batch.sbatch import number_ranges
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors.jobs import JobMissing
+from scratchflow.model.errors.jobs import JobMissing, TaskMissing
 from scratchflow.model.job import JobRecord
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import job_directory, read_jobs
@@ -93,8 +94,15 @@ def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int 
         ids = ", ".join(f"`{record.id}`" for record in found[:4])
         raise JobMissing(wanted=wanted, detail=f": it could be {ids}")
     if task is not None and task not in found[0].task_numbers:
-        raise JobMissing(wanted=wanted, detail=f": job {found[0].number} has no task {task}")
+        raise _no_task(found[0], task)
     return found[0], task
+
+
+def _no_task(record: JobRecord, task: int) -> TaskMissing:
+    numbers = record.task_numbers
+    several = f"its tasks are {number_ranges(numbers)}"
+    has = several if len(numbers) > 1 else f"it has {numbers[0]} alone"
+    return TaskMissing(job=record.number or record.id, task=task, has=has)
 
 
 def _fitting(records: Sequence[JobRecord], text: str) -> list[JobRecord]:

@@ -50,6 +50,14 @@ class JobMissing(ScratchflowError):
     hint = "`scratchflow jobs` lists them; `-p NAME` looks in another profile"
 
 
+class TaskMissing(JobMissing):
+    """The job is known, and has no task of this number."""
+
+    code = "job.task_missing"
+    message = "job {job} has no task {task}: {has}"
+    hint = "`scratchflow jobs show {job}` shows them"
+
+
 class JobNotReady(ScratchflowError):
     """The job cannot be done what was asked with, as it is now."""
 

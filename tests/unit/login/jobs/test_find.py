@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.login.jobs.find import Jobs, find_job
-from scratchflow.model.errors.jobs import JobMissing
+from scratchflow.model.errors.jobs import JobMissing, TaskMissing
 from scratchflow.model.job import JobRecord
 from tests.unit.model.test_job import PLAIN
 
@@ -53,3 +53,11 @@ def test_one_whose_record_cannot_be_read_is_never_taken_for_another() -> None:
 def test_before_the_first_job_that_is_said() -> None:
     with pytest.raises(JobMissing, match="none was submitted yet"):
         find_job([], "last")
+
+
+def test_of_a_task_that_a_job_does_not_have_its_tasks_are_named() -> None:
+    with pytest.raises(TaskMissing, match=r"job 42 has no task 7: its tasks are 0-1$") as caught:
+        find_job(RECORDS, "42_7")
+    assert caught.value.shown_hint == "`scratchflow jobs show 42` shows them"
+    with pytest.raises(TaskMissing, match=r"job 41 has no task 3: it has 0 alone$"):
+        find_job(RECORDS, "41_3")
