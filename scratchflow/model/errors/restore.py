@@ -65,9 +65,8 @@ class WorkspaceOfOther(ScratchflowError):
     exit_code = 35
     message = "`{path}` is the workspace of profile `{profile}`, which works in it now{job}"
     hint = (
-        "`scratchflow --set workspace=NAME restore` restores into a directory beside it, and"
-        " `scratchflow config set workspace NAME` keeps the two apart from now on;"
-        " `scratchflow restore --replace --force` moves it aside all the same"
+        "`scratchflow config set scratch {own_scratch}` keeps the two apart, and `scratchflow up` then brings the last"
+        " snapshot there; `scratchflow restore --replace --force` moves it aside all the same"
     )
 
 

@@ -8,8 +8,9 @@ import pwd
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import compress
+from itertools import chain, compress, count
 from pathlib import Path
+from shlex import quote
 
 from scratchflow.archive.compare.around_mounts import (
     chosen_beneath,
@@ -22,6 +23,7 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.mounts import is_mount_point, mounts_beneath
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.restore import (
@@ -90,7 +92,20 @@ def refuse_work_of_others(context: NodeContext) -> None:
     if number is None and not has_loop(context.workspace):
         return
     job = f" (job {number})" if number is not None else ""
-    raise WorkspaceOfOther(path=context.workspace.path, profile=base.profile, job=job)
+    raise WorkspaceOfOther(
+        path=context.workspace.path,
+        profile=base.profile,
+        job=job,
+        own_scratch=quote(str(_own_scratch(context))),
+    )
+
+
+def _own_scratch(context: NodeContext) -> Path:
+    """A directory for this profile alone. The workspace keeps its name there, by which the store has its snapshots."""
+    stem = context.settings.name
+    names = (f"{stem}{number}" for number in chain([""], count(2)))
+    paths = (context.workspace.scratch / name for name in names)
+    return next(path for path in paths if not may_be_there(path))
 
 
 def _job_at_work(context: NodeContext, base: Base) -> int | None:

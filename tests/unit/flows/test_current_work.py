@@ -26,7 +26,7 @@ def settled(action: Any, snapshot: str | None = None) -> Settled:
         (settled("restored", "newest"), "newest"),
         (settled("created"), None),
         (TargetNotEmpty(target="/w"), None),
-        (WorkspaceOfOther(path="/w", profile="login", job=""), None),
+        (WorkspaceOfOther(path="/w", profile="login", job="", own_scratch="/s"), None),
     ],
 )
 def test_a_node_lacks_the_present_work_when_something_would_be_brought(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,13 +18,14 @@ from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
-from scratchflow.model.requests import Send, Show
+from scratchflow.model.requests import Send, Settle, Show
 from scratchflow.model.snapshot import Purpose
 from scratchflow.node.history import (
     list_snapshots,
     show_snapshot,
     verify_snapshots,
 )
+from scratchflow.node.settle import settle
 from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import read_marks
@@ -181,10 +183,33 @@ def test_the_workspace_in_which_another_profile_works_is_not_moved_aside(
     before = theirs.content()
     with pytest.raises(WorkspaceOfOther, match=r"of profile `login`.*\(job 1\)") as refused:
         ours.restore(replace=replace)
-    assert "--set workspace=NAME restore" in refused.value.shown_hint
+    assert "`scratchflow restore --replace --force`" in refused.value.shown_hint
     assert theirs.content() == before
     (aside,) = ours.restore(replace=True, force=True).moved_aside
     assert theirs.content(Path(aside)) == before
+
+
+def test_the_scratch_that_the_refusal_names_gets_the_workspace_with_its_snapshots(
+    desk: Desk, tmp_path: Path
+) -> None:
+    theirs, ours = _of_two_profiles(desk, tmp_path)
+    theirs.write("second/of somebody", "the name is taken")
+    before = theirs.content()
+    with pytest.raises(WorkspaceOfOther) as refused:
+        settle(ours.context, ours.notify, Settle())
+    named = re.search(r"`scratchflow config set scratch (\S+)`", refused.value.shown_hint)
+    assert named is not None
+    profile = msgspec.structs.replace(ours.context.profile, scratch=named[1])
+    settings = msgspec.structs.replace(ours.context.settings, profile=profile)
+    workspace = msgspec.structs.replace(ours.context.workspace, scratch=Path(named[1]))
+    ours.context = msgspec.structs.replace(ours.context, settings=settings, workspace=workspace)
+    settled = settle(ours.context, ours.notify, Settle())
+    assert (settled.action, settled.path) == ("restored", str(desk.scratch / "second2/work"))
+    assert ours.content() == before
+    assert settle(ours.context, ours.notify, Settle()).action == "nothing"
+    assert theirs.content() == before
+    ours.write("work/more")
+    assert ours.backup().changed_files == 1
 
 
 def test_what_another_profile_left_in_a_job_that_is_over_is_moved_aside(
