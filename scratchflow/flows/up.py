@@ -15,8 +15,13 @@ from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, moved_in_words, read_move
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on, with_alias
-from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
-from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.allocation import (
+    AllocationEnded,
+    AllocationMissing,
+    NodeFailed,
+    NodeSilent,
+)
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.by_code import error_from_agent
 from scratchflow.model.errors.store import NoSpace, StoreLost, StoreUnusable
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress, Warned
@@ -36,6 +41,8 @@ from scratchflow.model.results.up import EditorOpened, MadeReady, UpAndRunning
 from scratchflow.node.environment.missing import ENVIRONMENT_MISSING, missing_in_words
 from scratchflow.process.interrupted import Interrupted
 
+# These say themselves whether the node is still ours.
+_OF_THE_NODE = (AllocationEnded, AllocationMissing, NodeFailed, NodeSilent)
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
 _STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NODE})
 
@@ -133,7 +140,7 @@ def _settled(
 ) -> tuple[Settled, AutobackupSwitched]:
     """The workspace on the node, and the auto-backup."""
     node = _held(seen, allocated)[0]
-    with _saying_that_the_node_stays([node] if node else []):
+    with _saying_that_the_node_stays([node] if node else [], allocated):
         cluster.emit(Progress(phase=PHASE_WORKSPACE))
         # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
         taken = allocated.job_id if allocated else None
@@ -172,10 +179,22 @@ def _warn_if_moved(settings: Settings, seen: StatusShown, emit: Emit) -> None:
 
 
 @contextmanager
-def _saying_that_the_node_stays(held: Sequence[str]) -> Iterator[None]:
-    """Ctrl-C in here leaves the node ours: whoever pressed it should know. `held` is empty while none is known."""
+def _saying_that_the_node_stays(
+    held: Sequence[str], taken: Allocated | None = None
+) -> Iterator[None]:
+    """Ctrl-C or an error in here leaves the node ours, and the user should know. `held` is empty while none is known.
+
+    An error says so only of a job that was `taken` just now, and not when it is about the node itself.
+    """
     try:
         yield
+    except _OF_THE_NODE:
+        raise
+    except ScratchflowError as error:
+        if taken is not None and taken.job_id is not None and not taken.reused:
+            stays = f"job {taken.job_id} on `{taken.node}` stays yours"
+            error.add_step(f"{stays}; `scratchflow clear` gives it back")
+        raise
     except Interrupted as interrupted:
         if not held:
             raise

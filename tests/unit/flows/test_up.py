@@ -13,8 +13,9 @@ from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.moved import note_move
 from scratchflow.flows.up import up
-from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed
+from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed, NodeSilent
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.restore import WorkspaceOfOther
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.profile import EnvironmentOptions
@@ -125,6 +126,36 @@ def test_after_ctrl_c_in_the_one_request_it_says_that_the_node_stays(
     begun.append(Progress(phase=PHASE_WORKSPACE))
     with pytest.raises(EndedBySignal, match="`node-1` stays ours: `scratchflow up` goes on"):
         desk.up()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_said"),
+    [
+        (WorkspaceOfOther(path="/w", profile="login", job="", own_scratch="/s"), True),
+        (AllocationEnded(job_id=9, reason="it was cancelled"), False),
+        (NodeSilent(node="node-9", job_id=9, reason="srun: timeout"), False),
+    ],
+)
+def test_an_error_on_the_node_that_was_taken_says_that_its_job_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: ScratchflowError, is_said: bool
+) -> None:
+    hint = error.shown_hint
+    desk = Desk(tmp_path, monkeypatch, look=seen(None), settle=error)
+    with pytest.raises(type(error)) as caught:
+        desk.up()
+    stays = "; job 9 on `node-9` stays yours; `scratchflow clear` gives it back"
+    assert caught.value.shown_hint == hint + stays * is_said
+
+
+def test_an_error_on_a_node_that_was_held_before_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = WorkspaceOfOther(path="/w", profile="login", job="", own_scratch="/s")
+    desk = Desk(tmp_path, monkeypatch, settle=refused)
+    desk.alias_at("node-1")
+    with pytest.raises(WorkspaceOfOther) as caught:
+        desk.up()
+    assert "stays yours" not in caught.value.shown_hint
 
 
 @pytest.mark.parametrize("held", [None, job(2, "pending")])
