@@ -60,6 +60,13 @@ def require_answer(move: Move, error: ScratchflowError) -> None:
             ) from error
 
 
+def say_that_the_old_node_stays(move: Move, error: ScratchflowError) -> None:
+    """Adds to the refusal of the next node that the old one is still held. Slurm is asked: it may have ended meanwhile."""
+    shown = _open_jobs(move)
+    if shown is not None and any(job.job_id == move.old_job for job in shown.jobs):
+        error.add_step(f"job {move.old_job} still holds `{move.old_node}`, with the work there")
+
+
 def _still_held(move: Move, held: NodeHeld) -> tuple[bool, bool]:
     """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
     shown = _open_jobs(move)

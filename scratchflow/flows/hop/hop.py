@@ -21,7 +21,11 @@ from scratchflow.flows.clear import (
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.flows.hold import hold
-from scratchflow.flows.hop.both_nodes import require_answer, says_what_is_held
+from scratchflow.flows.hop.both_nodes import (
+    require_answer,
+    say_that_the_old_node_stays,
+    says_what_is_held,
+)
 from scratchflow.flows.hop.move import Move
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
@@ -30,6 +34,7 @@ from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     AllocationPending,
+    AllocationRefused,
     AllocationSuspended,
     AllocationWaiting,
     NodeFailed,
@@ -176,13 +181,18 @@ def _next_node(move: Move, request: Hold) -> NodeHeld:
     move.say("asking for the next node")
     try:
         return hold(move.cluster, beside)
-    except AllocationPending:
-        if request.typed and not request.node and not request.keep_waiting:
+    except (AllocationPending, AllocationRefused) as error:
+        if isinstance(error, AllocationPending) and _asks_for_more(request):
             _say_that_the_old_node_may_do(move, request)
+        say_that_the_old_node_stays(move, error)
         raise
     except NodeSilent as error:  # that of a job which an earlier run was granted
         require_answer(move, error)
         raise
+
+
+def _asks_for_more(request: Hold) -> bool:
+    return bool(request.typed) and not request.node and not request.keep_waiting
 
 
 def _say_that_the_old_node_may_do(move: Move, request: Hold) -> None:

@@ -9,6 +9,8 @@ import pytest
 from scratchflow.flows.hop import hop as flow
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
+    AllocationPending,
+    AllocationRefused,
     NodeSilent,
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
@@ -17,6 +19,7 @@ from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.status import JobsShown
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.hop.hopping import ENDED, NEW, OLD, SILENT, TAKEN, Cluster, hop
 
@@ -137,3 +140,24 @@ def test_it_says_nothing_of_that_when_it_is_not_so(
 ) -> None:
     with pytest.raises(AllocationEnded):
         hop(monkeypatch, Cluster(left=left))
+
+
+@pytest.mark.parametrize("kind", [AllocationRefused, AllocationPending])
+@pytest.mark.parametrize("left", [[OLD], []])
+def test_a_next_node_that_is_not_granted_leaves_the_old_one_held_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, kind: type[ScratchflowError], left: list[int]
+) -> None:
+    error = kind(job_id=NEW, waited="20 s", reason="Resources", next_step="try later")
+    hint = error.shown_hint
+
+    class Refusing(Cluster):
+        def on_login(self, do: str, *_: object, **__: object) -> JobsShown | NodeHeld:
+            if do != "hold":
+                return super().on_login(do)
+            self.jobs = left
+            raise error
+
+    with pytest.raises(kind) as caught:
+        hop(monkeypatch, Refusing(left=left))
+    said = "; job 53 still holds `node-2`, with the work there"
+    assert caught.value.shown_hint == hint + said * bool(left)

@@ -81,7 +81,7 @@ def test_a_wait_in_vain_for_more_says_how_to_ask_for_the_own_node_too(
 
     told: list[Any] = []
     monkeypatch.setattr(flow, "hold", wait)
-    cluster = SimpleNamespace(emit=told.append)
+    cluster = SimpleNamespace(emit=told.append, on_login=Cluster([]).on_login)
     move = Move(old_job=OLD, old_node="node-3", cluster=cluster)  # type: ignore[arg-type]  # it only tells
     with pytest.raises(AllocationPending):
         flow._next_node(move, request_)
