@@ -146,6 +146,7 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
             second=_second(context, request),
             there=context.where_files_are_copied,
             is_here=context.workspace.path.is_dir(),
+            brings=brings,
         )
     return known
 

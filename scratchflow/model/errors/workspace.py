@@ -103,10 +103,25 @@ class WorkspaceKnown(ScratchflowError):
 
     @classmethod
     def of(
-        cls, workspace: str, snapshot: str | None, *, second: str, there: str, is_here: bool
+        cls,
+        workspace: str,
+        snapshot: str | None,
+        *,
+        second: str,
+        there: str,
+        is_here: bool,
+        brings: bool = False,
     ) -> WorkspaceKnown:
-        """`there` ends a sentence about copying files into it; `is_here` says whether it is on this node now."""
+        """`there` ends a sentence about copying files into it; `is_here` says whether it is on this node now.
+
+        With `brings` there are files to fill it with, perhaps because the wrong ones were brought before.
+        """
         adding = f"to add files to it, copy them {there}"
+        if is_here and brings:
+            adding += (
+                "; to start it over, `scratchflow backup`, delete what is in it, copy the files,"
+                " then `scratchflow backup --allow-shrink`"
+            )
         back = "`scratchflow restore` brings it back"
         next_step = adding if is_here else f"{back}; {adding}"
         return cls(workspace=workspace, snapshot=snapshot, second=second, next_step=next_step)

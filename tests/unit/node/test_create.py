@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.run import LayerFailed
-from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.errors.workspace import ShrinkGuard, WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
 from scratchflow.node.create import create, requested_create
@@ -117,6 +118,32 @@ def test_the_refusal_says_where_files_are_copied_to(desk: Desk, scheduler: str) 
     with pytest.raises(WorkspaceKnown) as caught:
         create(context, desk.notify, Create(named="laptop:~/thesis"), {})
     assert caught.value.shown_hint.startswith("`scratchflow restore` brings it back; ")
+
+
+def test_a_workspace_with_the_wrong_files_is_started_over_as_the_refusal_says(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path)
+    for path in ("wrong/a", "wrong/b", "wrong/work/right"):
+        desk.write(f"../home/{path}")
+    wrong = Create(directory=str(tmp_path / "home/wrong"))
+    create(desk.context, desk.notify, wrong, {})
+    brought = desk.content()
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(desk.context, desk.notify, Create(directory=str(tmp_path / "home/wrong/work")), {})
+    steps = "`scratchflow backup`, delete what is in it, copy the files, then `scratchflow backup --allow-shrink`"
+    assert f"to start it over, {steps};" in caught.value.shown_hint
+    saved = desk.backup()
+    remove_tree(desk.work)
+    desk.write("work/right")
+    with pytest.raises(ShrinkGuard):
+        desk.backup()
+    assert desk.backup(allow_shrink=True).files == 1
+    desk.restore(saved.snapshot or "", to=tmp_path / "before")
+    assert desk.content(tmp_path / "before/work") == brought
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(desk.context, desk.notify, Create(), {})
+    assert "to start it over" not in caught.value.shown_hint
 
 
 def test_an_environment_is_made_with_the_profile_s_modules_and_variables(tmp_path: Path) -> None:
