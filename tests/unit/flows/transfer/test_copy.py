@@ -33,7 +33,7 @@ from scratchflow.node.settle import settle
 from scratchflow.node.transfer.copy import offer
 from scratchflow.node.transfer.here import adopt_whole
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.checks.verified import forget_verified, known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
 from scratchflow.store.retention.marks import read_marks
 from scratchflow.testing.store import as_earlier
@@ -362,7 +362,10 @@ def test_another_archive_that_is_damaged_there_stays_known_as_such(two: Two) -> 
 
 
 @pytest.mark.slow
-def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(two: Two) -> None:
+@pytest.mark.parametrize("is_known", [False, True])
+def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(
+    two: Two, is_known: bool
+) -> None:
     two.here.write("work/only here", os.urandom(700_000))
     last = two.here.backup().snapshot or ""
     two.copy()
@@ -370,10 +373,15 @@ def test_an_archive_that_nobody_read_again_makes_no_damaged_snapshot_whole(two: 
     for one in (first, last):
         rot(two.there.place.archive(one))
     assert verify_snapshots(two.there.context, two.there.notify, [last]).bad
+    if not is_known:  # an earlier scratchflow noted nothing of an archive that it met on the way
+        forget_verified(two.there.place, [first])
     two.here.write("work/next", "1")
     done = two.copy(two.here.backup().snapshot or "")  # brings the one of `last` again
-    assert last not in done.mended
-    assert last in known_damaged(two.there.place, read_catalogue(two.there.place).snapshots)
+    assert (last in done.mended) == is_known
+    known = known_damaged(two.there.place, read_catalogue(two.there.place).snapshots)
+    assert (last in known) != is_known
+    bad = {one.id for one in verify_snapshots(two.there.context, two.there.notify, []).bad}
+    assert (last in bad) != is_known
 
 
 @pytest.mark.slow
