@@ -81,7 +81,8 @@ def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
         text = "\n".join(shown)
     assert "node `node-N`, job N" in text
     assert "workspace `/scratch/alice/work`" in text
-    assert "auto-backup every 30 min" in text
+    # The partition gives ten minutes.
+    assert "auto-backup before the time limit and when the job ends" in text
     assert "code --remote ssh-remote+compile_machine /scratch/alice/work" in text
 
     with newcomer.types("up", "login") as terminal:  # a second time: nothing is asked or made
