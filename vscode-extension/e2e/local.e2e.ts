@@ -153,7 +153,7 @@ test('the walkthrough leads through the first hour', async () => {
 // Not right after the file came back: more than four notifications within a second stay in the bell.
 test('an error says what to do, with a button for it and one for the log', async () => {
   await workbench.command('Scratchflow: Create Workspace');
-  const toast = workbench.toast(/Initialize|restore/);
+  const toast = workbench.toast(/already has snapshots/);
   await toast.waitFor();
   await workbench.press(toast, 'Show Log');
   await workbench.page
