@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 
 import msgspec
@@ -161,7 +161,11 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
     """
     with store_errors(place.directory):
         manifests, skipped = _read_manifests(place)
-        damaged = _find_damage(place, manifests)
+        problems = _problems(
+            place, {one for each in manifests.values() for one in needed_archives(each)}, manifests
+        )
+        damaged = _find_damage(manifests, problems)
+        cut_elsewhere = _cut_elsewhere(place, manifests, problems, damaged)
         # Pruned while it was being looked at: not damaged, just no longer there.
         gone = {one for one in damaged if not is_there(place.manifest(one))}
     listed = [one for one in manifests.values() if one.id not in gone]
@@ -169,7 +173,7 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
         snapshots=tuple(sorted(listed, key=lambda one: one.id)),
         skipped=tuple(sorted(skipped, key=lambda one: one.snapshot)),
         damaged={one: reason for one, reason in damaged.items() if one not in gone},
-        cut_elsewhere=_cut_elsewhere(place, manifests, damaged.keys() - gone),
+        cut_elsewhere={one: cut for one, cut in cut_elsewhere.items() if one not in gone},
     )
 
 
@@ -295,23 +299,24 @@ def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
     return manifest
 
 
-def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> dict[str, str]:
-    """Why snapshots would not restore, by id. One `stat` for each archive, whoever needs it."""
-    problems = _problems(
-        place, {one for each in manifests.values() for one in needed_archives(each)}, manifests
-    )
+def _find_damage(manifests: Mapping[str, Manifest], problems: Mapping[str, str]) -> dict[str, str]:
+    """Why snapshots would not restore, by id; `problems` are those of archives."""
     bad = {one.id: sorted(needed_archives(one) & problems.keys()) for one in manifests.values()}
     return {snapshot: problems[archives[0]] for snapshot, archives in bad.items() if archives}
 
 
 def _cut_elsewhere(
-    place: StoreDirectory, manifests: Mapping[str, Manifest], damaged: Collection[str]
+    place: StoreDirectory,
+    manifests: Mapping[str, Manifest],
+    problems: Mapping[str, str],
+    damaged: Iterable[str],
 ) -> dict[str, frozenset[str]]:
+    missing = {one for one in problems if not is_there(place.archive(one))}
     found = {}
     for snapshot in damaged:
-        problems = _problems(place, needed_archives(manifests[snapshot]), manifests)
-        if snapshot not in problems and all(is_there(place.archive(one)) for one in problems):
-            found[snapshot] = frozenset(problems)
+        bad = needed_archives(manifests[snapshot]) & problems.keys()
+        if snapshot not in bad and bad.isdisjoint(missing):
+            found[snapshot] = frozenset(bad)
     return found
 
 
@@ -327,6 +332,7 @@ def incomplete_archives(
 def _problems(
     place: StoreDirectory, archives: Iterable[str], manifests: Mapping[str, Manifest]
 ) -> dict[str, str]:
+    """What is wrong with archives, by id. One `stat` for each, whoever needs it."""
     found: dict[str, str] = {}
     for archive in archives:
         known = manifests.get(archive)

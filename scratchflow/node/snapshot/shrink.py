@@ -27,6 +27,8 @@ from scratchflow.store.retention.shrink import Loss, Shrink, find_shrink
 
 # How many missing files are looked for on disk, to tell deleted ones from excluded ones.
 _LOOKED_AT = 1000
+# Of so many of the largest files one is named, if any is: each may mean a look at every size that there is.
+_LARGEST = 100
 # Nobody can answer there. Refusing would leave every later change unsaved; another snapshot loses nothing.
 UNATTENDED: frozenset[Purpose] = frozenset({"auto", "final"})
 
@@ -113,7 +115,7 @@ def _largest_loss(index: Index, now: Tree, root: str, hidden: set[int]) -> Loss 
     """
     largest = None
     files = files_at(index, [os.fsencode(root)]) - hidden
-    for entry in sorted(files, key=index.size.__getitem__, reverse=True)[:_LOOKED_AT]:
+    for entry in sorted(files, key=index.size.__getitem__, reverse=True)[:_LARGEST]:
         size = index.size[entry]
         if largest and largest.bytes >= size:  # no other can have lost more
             break
