@@ -65,7 +65,9 @@ beforeEach(({ task }) => {
 /** The node that the alias leads to, by Slurm's word and not by the editor's. */
 async function node(): Promise<string> {
   // A job that was given back a moment ago is still completing.
-  return (await cluster.exec('login', 'alice', 'squeue', '--me', '-h', '-t', 'R', '-o', '%N')).trim();
+  return (
+    await cluster.exec('login', 'alice', 'squeue', '--me', '-h', '-t', 'R', '-o', '%N')
+  ).trim();
 }
 
 /** A new browser on the node's server, which has nothing of it in its cache. */
