@@ -64,7 +64,7 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
         remarks = _remarks(one, _other_reasons(one))
         yield fitted(fixed, message_in_words(one), remarks, width, is_named=one.named)
-    yield from _what_marks_mean(listed)
+    yield from _below(listed)
 
 
 def as_listed(rows: Iterable[SnapshotRow]) -> list[SnapshotRow]:
@@ -77,7 +77,11 @@ def as_listed(rows: Iterable[SnapshotRow]) -> list[SnapshotRow]:
     ]
 
 
-def _what_marks_mean(listed: SnapshotsListed) -> Iterator[str]:
+def _below(listed: SnapshotsListed) -> Iterator[str]:
+    """How much room they take, and what their marks mean."""
+    if listed.store_bytes:
+        count = counted(len(listed.snapshots), "snapshot")
+        yield f"{count}, {format_size(listed.store_bytes)} in the store"
     if any(one.damaged for one in listed.snapshots):
         yield "DAMAGED: not all of it can be restored; `scratchflow snapshots show ID` says what was found"
     if any(one.fork or "fork" in one.stays for one in listed.snapshots):
@@ -124,7 +128,7 @@ def listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
         else:
             yield fixed
             yield from broken(f"    {details}", width, "    ")
-    yield from _what_marks_mean(listed)
+    yield from _below(listed)
 
 
 def _details(one: SnapshotRow) -> list[str]:

@@ -116,7 +116,7 @@ def _listed_by_profile(
     for number, one in enumerate(found.profiles):
         yield from [""] if number else []
         yield f"{one.profile} ({printable(one.login)}):"
-        listed = SnapshotsListed(snapshots=one.snapshots, now=one.now)
+        listed = SnapshotsListed(one.snapshots, one.now, one.store_bytes)
         with speaking_for(one.profile):
             yield from [for_profile(line) for line in say(listed)]
     yield from unanswered_lines(found, terminal_width())

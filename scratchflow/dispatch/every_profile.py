@@ -85,6 +85,7 @@ def snapshots_of_all(caller: Caller, emit: Emit) -> SnapshotsOfAll:
                 login=asked.logins[name],
                 snapshots=listed.snapshots,
                 now=listed.now,
+                store_bytes=listed.store_bytes,
             )
             for name, listed in asked.answers.items()
         ],

@@ -64,13 +64,15 @@ from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
 from scratchflow.store.retention.prune import read_decided
 from scratchflow.store.retention.rules import SPECIAL, plan_retention
+from scratchflow.store.sizes import bytes_of_snapshots
 
 
 def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning. No archive is read."""
     catalogue = warned_catalogue(context, notify)
+    place = find_place(context.store, context.workspace.name)
     problems = _problems(context, catalogue)
-    doubts = doubted(find_place(context.store, context.workspace.name), catalogue.snapshots)
+    doubts = doubted(place, catalogue.snapshots)
     forks = forks_of(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
@@ -83,6 +85,7 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
             for one in catalogue.snapshots
         ],
         now=iso_time(context.now().timestamp()),
+        store_bytes=bytes_of_snapshots(place),
     )
 
 

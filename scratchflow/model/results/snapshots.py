@@ -42,6 +42,8 @@ class SnapshotsListed(Result, frozen=True):
 
     snapshots: list[SnapshotRow]
     now: str | None = None
+    store_bytes: int = 0
+    """What all of them take together in the store, as it is now."""
 
 
 class SnapshotsOfProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,7 @@ class SnapshotsOfProfile(msgspec.Struct, frozen=True, kw_only=True):
     login: str
     snapshots: list[SnapshotRow]
     now: str | None = None
+    store_bytes: int = 0
 
 
 class SnapshotsOfAll(OnProfiles, frozen=True):

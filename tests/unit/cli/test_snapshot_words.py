@@ -89,6 +89,12 @@ def test_a_list_with_a_fork_says_what_that_is() -> None:
         assert not any("[fork]" in line for line in words(_listed(fork=False)))
 
 
+def test_a_list_says_how_much_room_all_of_it_takes() -> None:
+    found = msgspec.structs.replace(_listed(fork=True), store_bytes=3 << 20)
+    for words in (listed, listed_in_full):
+        assert list(words(found))[-2] == "1 snapshot, 3.00 MiB in the store"
+
+
 def test_programs_get_what_the_list_prints_of_each() -> None:
     row = msgspec.structs.replace(
         _listed(fork=True).snapshots[0],

@@ -39,7 +39,8 @@ def test_what_a_check_found_damaged_is_marked_with_what_needs_it(three: Desk) ->
     needs_it = f"it needs the archive of snapshot {second}, which is damaged"
     assert _damaged(three) == [None, f"`{second}.tar.lz4` is short", needs_it]
     lines = list(listed(list_snapshots(three.context, three.notify)))
-    assert ["DAMAGED" in line for line in lines] == [False, True, True, True]
+    assert ["DAMAGED" in line for line in lines] == [False, True, True, False, True]
+    assert "3 snapshots, " in lines[3]
     assert "`scratchflow snapshots show ID` says what was found" in lines[-1]
     one = show_snapshot(three.context, three.notify, Show(snapshot=third))
     assert f"state      DAMAGED: {needs_it}" in list(shown(one))

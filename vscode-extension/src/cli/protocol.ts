@@ -1675,6 +1675,7 @@ export interface SnapshotsLacking {
 export interface SnapshotsListed {
   snapshots: Array<SnapshotRow>;
   now?: string | null;
+  store_bytes?: number;
 }
 
 /** `snapshots keep` and `unkeep`: those that were asked for, and those for which it is news. */
@@ -1712,6 +1713,7 @@ export interface SnapshotsOfProfile {
   login: string;
   snapshots: Array<SnapshotRow>;
   now?: string | null;
+  store_bytes?: number;
 }
 
 /**
