@@ -8,7 +8,7 @@ from datetime import datetime
 
 from scratchflow.cli.naming import bracketed, stays_in_words
 from scratchflow.cli.questions import confirmed
-from scratchflow.cli.snapshot_words import message_in_words
+from scratchflow.cli.snapshot_words import in_doubt, message_in_words
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.snapshots import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
@@ -46,7 +46,7 @@ def removal_in_words(heading: str, rows: Iterable[SnapshotRow], freed_bytes: int
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
             message_in_words(one),
-            "DAMAGED" if one.damaged else "",
+            in_doubt(one),
             bracketed(stays_in_words(one.stays)),
         ]
         yield from broken("  " + "  ".join(filter(None, parts)), width, "    ")

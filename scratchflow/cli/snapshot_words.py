@@ -44,6 +44,9 @@ from scratchflow.model.wrap import Whole, broken
 from scratchflow.model.zone import utc_text
 from scratchflow.report.output import terminal_width
 
+# Of a snapshot that reads from a damaged archive.
+MAY_BE = "may be damaged"
+
 
 def listed(listed: SnapshotsListed) -> Iterator[str]:
     """For people: short ids and ages, newest last, no wider than the terminal."""
@@ -84,6 +87,8 @@ def _below(listed: SnapshotsListed) -> Iterator[str]:
         yield f"{count}, {format_size(listed.store_bytes)} in the store"
     if any(one.damaged for one in listed.snapshots):
         yield "DAMAGED: not all of it can be restored; `scratchflow snapshots show ID` says what was found"
+    if any(one.perhaps_damaged for one in listed.snapshots):
+        yield f"{MAY_BE}: `scratchflow snapshots verify` says which of these can be restored as a whole"
     if any(one.fork or "fork" in one.stays for one in listed.snapshots):
         yield "[fork]: work that went another way; `latest` never means it, `scratchflow restore ID` brings it"
 
@@ -139,7 +144,7 @@ def _details(one: SnapshotRow) -> list[str]:
         message_in_words(one),
         _remarks(one, one.stays),
         f"fork of {one.parent}" if one.fork else "",
-        printable(one.damaged) if one.damaged else "",
+        printable(one.damaged or one.perhaps_damaged or ""),
     ]
     return [one for one in details if one]
 
@@ -152,8 +157,13 @@ def message_in_words(one: SnapshotRow) -> str:
 
 def _remarks(one: SnapshotRow, stays: list[str]) -> str:
     """What is not as usual."""
-    condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
+    condition = in_doubt(one) or ("" if one.verified else "not verified")
     return GAP.join(filter(None, [condition, bracketed(_marks(one, stays))]))
+
+
+def in_doubt(one: SnapshotRow) -> str:
+    """In one word whether it is damaged, or may be; empty for one of which nothing is known to be wrong."""
+    return "DAMAGED" if one.damaged else MAY_BE if one.perhaps_damaged else ""
 
 
 def _marks(one: SnapshotRow, stays: list[str]) -> list[str]:
@@ -164,10 +174,13 @@ def _marks(one: SnapshotRow, stays: list[str]) -> list[str]:
     return stays_in_words(reasons)
 
 
-def _condition(damaged: str | None, verified: bool) -> str:
-    if damaged:
-        return f"DAMAGED: {damaged}"
-    return "" if verified else "not verified"
+def _condition(shown: SnapshotShown) -> str:
+    if shown.damaged:
+        return f"DAMAGED: {shown.damaged}"
+    if shown.perhaps_damaged:
+        verify = f"`scratchflow snapshots verify {shown.manifest.id}` says whether"
+        return f"{MAY_BE}: {shown.perhaps_damaged}; {verify}"
+    return "verified" if shown.manifest.verified else "not verified"
 
 
 def listed_inside(shown: SnapshotShown) -> Iterator[str]:
@@ -189,7 +202,7 @@ def shown(shown: SnapshotShown) -> Iterator[str]:
         "workspace": " ".join([one.workspace, *one.also]),
         "by": f"scratchflow {one.tool_version} on {one.node}, job {one.job_id or '-'}",
         "digest": one.archive_digest,
-        "state": _condition(shown.damaged, one.verified) or "verified",
+        "state": _condition(shown),
         **({"fork": "taken beside the newest one: it is never `latest`"} if one.beside else {}),
         "warnings": str(one.warnings),
         "message": one.message or "-",

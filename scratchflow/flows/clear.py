@@ -74,8 +74,10 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     if options.dry_run:
         _require_running(saved)
         with _saying_that_the_node_is_kept():
-            for job in saved:
-                foretell_last_backup(cluster, job.job_id)
+            seen = [(job.node, foretell_last_backup(cluster, job.job_id)) for job in saved]
+        for node, found in seen:
+            if found is not None:
+                require_saved(node, found, verb="clear", leave_behind=options.leave_behind)
     if not options.backup and not options.dry_run:
         _warn_without_backup(cluster, jobs)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
@@ -187,16 +189,20 @@ def _require_running(jobs: Sequence[AllocationShown]) -> None:
         raise FinalBackupFailed.because_of(suspended)
 
 
-def foretell_last_backup(cluster: Cluster, job_id: int | None) -> None:
-    """For a dry run: says what the last backup of a job would store, and raises what would keep it from being taken."""
+def foretell_last_backup(cluster: Cluster, job_id: int | None) -> BackupTaken | None:
+    """For a dry run: says what the last backup of a job would store, and raises what would keep it from being taken.
+
+    None where there is no workspace.
+    """
     cluster.emit(Progress(phase="looking at the workspace"))
     request = Backup(dry_run=True, purpose="final")
     try:
         seen = cluster.at_workspace("backup", request, BackupTaken, job_id=job_id)
     except WorkspaceMissing:
         cluster.emit(Log(level="info", message=_NO_WORKSPACE))
-        return
+        return None
     cluster.emit(Log(level="info", message=_foretold_words(seen)))
+    return seen
 
 
 def _foretold_words(seen: BackupTaken) -> str:
@@ -330,7 +336,9 @@ def forks_of(copies: Sequence[SavedCopy]) -> dict[str, str]:
     }
 
 
-def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind: bool) -> None:
+def require_saved(
+    node: str | None, saved: NodeSaved | BackupTaken, *, verb: str, leave_behind: bool
+) -> None:
     """Refuses to give a node back while files on it are in no snapshot, unless that is wanted."""
     if saved.unsaved and not leave_behind:
         count, paths = counted(saved.unsaved, "path"), _named(saved)
@@ -381,6 +389,6 @@ def _debug_words(copy: SavedCopy) -> str:
     return f"what `jobs debug` made on `{copy.node}` is in no snapshot and {fate}: {named}"
 
 
-def _named(saved: NodeSaved) -> str:
+def _named(saved: NodeSaved | BackupTaken) -> str:
     paths = ", ".join(f"`{path}`" for path in saved.unsaved_paths[:_NAMED])
     return f"{paths}, …" if saved.unsaved > _NAMED else paths

@@ -14,7 +14,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
-from scratchflow.node.same_store import open_store
+from scratchflow.node.same_store import open_store, require_writable_store
 from scratchflow.node.snapshot.allowed import (
     require_backupable,
     require_own,
@@ -28,7 +28,7 @@ from scratchflow.node.snapshot.shrink import UNATTENDED, compared_with
 from scratchflow.node.snapshot.take import refuse_shrink, take_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.reserve import ensure_reserve
-from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.notes import read_base
@@ -102,7 +102,7 @@ def foretell_backup(
     require_backupable(context)
     started_s = context.monotonic()
     heard = Heard.so_far(notify)
-    place = find_place(context.store, context.workspace.name)
+    place = require_writable_store(context)
     parent, planned = plan_snapshot(context, place, read_catalogue(place), notify, options)
     counts = planned.scanned.counts()
     if parent and not options.allow_shrink and options.purpose not in UNATTENDED:

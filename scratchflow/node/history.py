@@ -54,7 +54,7 @@ from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalog
 from scratchflow.store.checks.verified import (
     Verification,
     doubted,
-    known_problems,
+    problems_apart,
     read_verified,
     record_verified,
 )
@@ -71,14 +71,15 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
     """Every snapshot, oldest first; what cannot be read is a warning. No archive is read."""
     catalogue = warned_catalogue(context, notify)
     place = find_place(context.store, context.workspace.name)
-    problems = _problems(context, catalogue)
+    problems = problems_apart(catalogue, read_verified(place))
     doubts = doubted(place, catalogue.snapshots)
     forks = forks_of(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
             msgspec.structs.replace(
-                _row(one, problems.get(one.id), fork=one.id in forks),
+                _row(one, problems.damaged.get(one.id), fork=one.id in forks),
+                perhaps_damaged=problems.perhaps.get(one.id),
                 stays=stays.get(one.id, []),
                 verified=one.verified and one.id not in doubts,
             )
@@ -87,11 +88,6 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
         now=iso_time(context.now().timestamp()),
         store_bytes=bytes_of_snapshots(place),
     )
-
-
-def _problems(context: NodeContext, catalogue: Catalogue) -> dict[str, str]:
-    place = find_place(context.store, context.workspace.name)
-    return known_problems(catalogue, read_verified(place))
 
 
 def forks_of(context: NodeContext, catalogue: Catalogue) -> set[str]:
@@ -137,10 +133,15 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
     if asked.path is not None:
         index = open_index(place.archive(manifest.id))
         entries = _entries_at(context, index, asked.path, manifest)
-    damaged = _problems(context, catalogue).get(manifest.id)
+    problems = problems_apart(catalogue, read_verified(place))
     if manifest.id in doubted(place, catalogue.snapshots):
         manifest = msgspec.structs.replace(manifest, verified=False)
-    return SnapshotShown(manifest=manifest, damaged=damaged, entries=entries)
+    return SnapshotShown(
+        manifest=manifest,
+        damaged=problems.damaged.get(manifest.id),
+        perhaps_damaged=problems.perhaps.get(manifest.id),
+        entries=entries,
+    )
 
 
 def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> SnapshotsDiffed:

@@ -19,6 +19,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.checks.writable import refuse_unwritable
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.jobs.needed import jobs_from, needed_by_jobs
@@ -37,6 +38,7 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
         plan = _plan(context, place, request, who)
+        refuse_unwritable(place)
         result = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
         return result if request.snapshots else _with_spare(place, plan, result)
     place = open_place(context.store, context.workspace.name)

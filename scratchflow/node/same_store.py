@@ -14,6 +14,7 @@ from scratchflow.model.requests import StoreSeen
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.store.checks.writable import refuse_unwritable
 from scratchflow.store.directory import STORE_NAME, StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.store.known import note_store, store_lost
@@ -26,6 +27,14 @@ def open_store(context: NodeContext, notify: Notifier) -> StoreDirectory:
     require_same_store(context)
     place = open_place(context.store, context.workspace.name)
     _ensure_id(place, notify.emit, context.profile.backup.mirror)
+    return place
+
+
+def require_writable_store(context: NodeContext) -> StoreDirectory:
+    """What a dry run asks in place of `open_store` and the lock: refuses as these would, and writes nothing."""
+    require_same_store(context)
+    place = find_place(context.store, context.workspace.name)
+    refuse_unwritable(place)
     return place
 
 

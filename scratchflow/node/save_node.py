@@ -101,6 +101,12 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     for path in _moved_aside(context.workspace):
         if path not in tried:  # saved as a workspace of its own, or named already
             unsaved.add_path(f"{path} (moved aside by a restore)")
+    other_files = _other_files(context, tried)
+    if held is None and theirs is None and _was_here(context):
+        # One of them may be it, under another name.
+        for name in other_files:
+            unsaved.add_path(f"{name} (`{context.workspace.name}`, which it may be, is gone)")
+        other_files = []
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         stored=held is not None and held.taken.kind != "unchanged",
@@ -114,10 +120,16 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
         excluded=_excluded(context) if held else [],
-        other_files=_other_files(context, tried) if held else [],
+        other_files=other_files,
         debug_copies=_debug_copies(context.workspace),
         goes_with_job=context.scratch_goes_with_job,
     )
+
+
+def _was_here(context: NodeContext) -> bool:
+    """Whether this job had the workspace on this node, going by the notes of both."""
+    place = find_place(context.store, context.workspace.name)
+    return noted_base(context.workspace) is not None and is_of_this_job(context, place)
 
 
 def _excluded(context: NodeContext) -> list[str]:

@@ -66,6 +66,8 @@ class Catalogue(msgspec.Struct, frozen=True):
     # Of those, the ones whose own archive is as it was: others' archives are there and have another size. What
     # they read of these may be whole, which only `verify` can tell.
     cut_elsewhere: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
+    # What is wrong with archives, by id, also by their sizes alone.
+    archive_problems: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def unreadable(self) -> dict[str, str]:
@@ -169,11 +171,13 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
         # Pruned while it was being looked at: not damaged, just no longer there.
         gone = {one for one in damaged if not is_there(place.manifest(one))}
     listed = [one for one in manifests.values() if one.id not in gone]
+    needed = {archive for one in listed for archive in needed_archives(one)}
     return Catalogue(
         snapshots=tuple(sorted(listed, key=lambda one: one.id)),
         skipped=tuple(sorted(skipped, key=lambda one: one.snapshot)),
         damaged={one: reason for one, reason in damaged.items() if one not in gone},
         cut_elsewhere={one: cut for one, cut in cut_elsewhere.items() if one not in gone},
+        archive_problems={one: why for one, why in problems.items() if one in needed},
     )
 
 
@@ -320,13 +324,13 @@ def _cut_elsewhere(
     return found
 
 
-def incomplete_archives(
+def missing_archives(
     place: StoreDirectory, catalogue: Catalogue, manifest: Manifest
 ) -> dict[str, str]:
-    """Which archives of a snapshot are not all there, and why. Sizes are compared, bytes are not."""
+    """Which archives of a snapshot are not there, and why. One of another size is: what is in it shows when it is read."""
     if manifest.id not in catalogue.damaged:
         return {}
-    return _problems(place, needed_archives(manifest), {one.id: one for one in catalogue.snapshots})
+    return _problems(place, needed_archives(manifest), {})
 
 
 def _problems(

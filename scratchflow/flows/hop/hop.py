@@ -364,7 +364,9 @@ def _planned(move: Move, request: Hold) -> NodeHeld:
 
 
 def _foretold(move: Move, request: Hold) -> Hopped:
-    foretell_last_backup(move.cluster, move.old_job)
+    seen = foretell_last_backup(move.cluster, move.old_job)
+    if seen is not None:
+        require_saved(move.old_node, seen, verb="hop", leave_behind=move.leave_behind)
     got = _planned(move, request)
     return Hopped(
         from_node=move.old_node,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from scratchflow.archive.tree.root_sizes import RootSize
 from scratchflow.model.results.backup import AutobackupShown
@@ -10,7 +10,7 @@ from scratchflow.model.results.status import Problem
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
-from scratchflow.store.checks.verified import Verification, found_bad, known_problems
+from scratchflow.store.checks.verified import Verification, problems_apart
 from scratchflow.store.checks.whole import brings_back, newest_whole
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.nodes import NodeRecord
@@ -70,22 +70,19 @@ def _instead(
 def _damaged(
     catalogue: Catalogue, verified: Mapping[str, Verification], first: str, instead: str
 ) -> Iterator[Problem]:
-    problems = known_problems(catalogue, verified)
+    problems = problems_apart(catalogue, verified)
+    every = {**problems.damaged, **problems.perhaps}
     whole = newest_whole(catalogue, verified)
     for one in catalogue.snapshots:
         found = verified.get(one.id)
-        if found and found.is_doubtful and one.id not in problems:
+        if found and found.is_doubtful and one.id not in every:
             yield Problem(
                 name="snapshots.doubtful",
                 detail=f"an earlier scratchflow found snapshot {one.id} damaged ({_said(one.id, found.problem)});"
                 " it cannot read every archive that this one reads, so the snapshot may be whole",
                 fix=f"`scratchflow snapshots verify {one.id}` says whether it is",
             )
-    bad = found_bad(catalogue, verified)
-    for (problem, is_bad), snapshots in _by_problem(problems, bad).items():
-        if not is_bad:
-            yield _perhaps_whole(snapshots, problem)
-            continue
+    for problem, snapshots in _by_problem(problems.damaged).items():
         is_one = len(snapshots) == 1
         are, them = ("is", "it") if is_one else ("are", "them")
         which = f"{'snapshot' if is_one else 'snapshots'} {_few(snapshots)}"
@@ -97,6 +94,8 @@ def _damaged(
             detail=f"{which} {are} damaged: {_said(snapshots[0], problem)}",
             fix=f"{first}{way_out}. Another profile's store that has {them} whole mends {them} by `snapshots copy`",
         )
+    for problem, snapshots in _by_problem(problems.perhaps).items():
+        yield _perhaps_whole(snapshots, problem)
 
 
 def _perhaps_whole(snapshots: list[str], problem: str) -> Problem:
@@ -117,13 +116,11 @@ def _removes(snapshots: list[str]) -> str:
     return f"`scratchflow snapshots prune {' '.join(snapshots)}` removes {ones}{_ONLY_THERE}"
 
 
-def _by_problem(
-    problems: Mapping[str, str], bad: Collection[str]
-) -> dict[tuple[str, bool], list[str]]:
-    """The snapshots by what is wrong and whether they were found so, those first, the oldest first: several may need the same archive."""
-    found: dict[tuple[str, bool], list[str]] = {}
-    for snapshot in sorted(problems, key=lambda one: (one not in bad, one)):
-        found.setdefault((problems[snapshot], snapshot in bad), []).append(snapshot)
+def _by_problem(problems: Mapping[str, str]) -> dict[str, list[str]]:
+    """The snapshots by what is wrong, the oldest first: several may need the same archive."""
+    found: dict[str, list[str]] = {}
+    for snapshot in sorted(problems):
+        found.setdefault(problems[snapshot], []).append(snapshot)
     return found
 
 

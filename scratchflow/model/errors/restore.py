@@ -58,6 +58,24 @@ class TargetNotEmpty(ScratchflowError):
     )
 
 
+class TargetInStore(ScratchflowError):
+    """`restore --to` names the store, or a directory in it."""
+
+    code = "restore.target_in_store"
+    exit_code = 35
+    message = "`{target}` is where the snapshots are stored"
+    hint = "choose a directory that is not in `{store}`, and leave that one alone"
+
+
+class TargetIsWorkspace(ScratchflowError):
+    """`restore --to` names the workspace itself."""
+
+    code = "restore.target_is_workspace"
+    exit_code = 35
+    message = "`{target}` is the workspace"
+    hint = "`scratchflow restore {snapshot}` without `--to` brings it there, and saves first what it replaces"
+
+
 class WorkspaceOfOther(ScratchflowError):
     """The directory that a restore would move aside is the workspace of another profile, which is at work in it."""
 

@@ -23,6 +23,8 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     damaged: str | None
     """What is known to be wrong with it: an archive is not there, or a check or a copy found damage. Null when nothing is."""
+    perhaps_damaged: str | None = None
+    """It reads from a damaged archive, perhaps only what is whole there: `snapshots verify` says whether."""
     fork: bool = False
     """Work that went another way than the newest snapshot, or is `beside`."""
     beside: bool = False
@@ -82,6 +84,7 @@ class SnapshotShown(Result, frozen=True):
     manifest: Manifest
     damaged: str | None
     entries: list[PathEntry]
+    perhaps_damaged: str | None = None
 
 
 class FileShown(Result, frozen=True):

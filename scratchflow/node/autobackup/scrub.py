@@ -16,7 +16,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.progress import Notifier
-from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import (
     Verification,
     forget_verified,
@@ -111,10 +111,13 @@ class Scrub:
         """What the check noted in the store; what was pruned meanwhile is no matter."""
         known = read_verified(self._place)
         try:
-            present = {one.id for one in read_catalogue(self._place).snapshots}
+            listed = read_catalogue(self._place).snapshots
         except ScratchflowError:
             return
-        forget_verified(self._place, known.keys() - present)
+        present = {one.id for one in listed}
+        # Of an archive whose snapshot is gone, others may read: that it is damaged is not forgotten.
+        needed = {archive for one in listed for archive in needed_archives(one)}
+        forget_verified(self._place, known.keys() - needed)
         damaged = (one for one in known.values() if one.problem and not one.is_doubtful)
         self.damaged = sorted(one.snapshot for one in damaged if one.snapshot in present)
         found = known.get(self._snapshot)

@@ -34,7 +34,6 @@ from scratchflow.node.restore.checks import (
 from scratchflow.node.restore.items import tell_delta, warn_of_delta
 from scratchflow.node.restore.saving import (
     held_by,
-    require_lockable_store,
     safety_snapshot,
     save_now,
     saves_first,
@@ -43,6 +42,7 @@ from scratchflow.node.restore.saving import (
 )
 from scratchflow.node.restore.source import BEFORE_RESTORING, RestoreOptions, Source, saved_roots
 from scratchflow.node.restore.steps import summary
+from scratchflow.node.same_store import require_writable_store
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved
@@ -68,7 +68,7 @@ def restore_difference(
     refuse_unreadable_roots(context.workspace.scratch, source)
     if options.dry_run:
         if saves_first(context, source):
-            require_lockable_store(context)
+            require_writable_store(context)
         return _foretell(context, notify, source), None
     first_change = FirstChange(lambda: _begin_changes(context, source.id))
     moved: list[bytes] = []

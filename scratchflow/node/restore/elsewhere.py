@@ -10,6 +10,7 @@ from scratchflow.archive.tree.tree import REGULAR
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.disk.umask import current_umask
+from scratchflow.model.errors.restore import TargetInStore, TargetIsWorkspace
 from scratchflow.model.errors.transfer import FileTaken
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import printable
@@ -34,6 +35,7 @@ def restore_elsewhere(
 ) -> Restored:
     """All of it into a place that is free or empty, or a part of it into any directory."""
     index, select = source.index, chosen_part(context, source, options)
+    _refuse_own_places(context, source, options, target)
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
     if options.snapshot == LATEST and source.manifest:
@@ -62,6 +64,17 @@ def restore_elsewhere(
     return summary(
         context, source, mode, put.files, put.bytes, target=shown, place=place, moved_aside=aside
     )
+
+
+def _refuse_own_places(
+    context: NodeContext, source: Source, options: RestoreOptions, target: Path
+) -> None:
+    """The store is no place for anything else, and what the workspace holds is saved by a plain `restore` alone."""
+    real = target.resolve()
+    if real.is_relative_to(context.store.resolve()):
+        raise TargetInStore(target=target, store=context.store)
+    if not options.paths and real == context.workspace.path.resolve():
+        raise TargetIsWorkspace(target=target, snapshot=source.id)
 
 
 def _tell_if_nothing_saves(context: NodeContext, notify: Notifier, target: Path) -> None:

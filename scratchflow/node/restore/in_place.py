@@ -35,7 +35,6 @@ from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.saving import (
     held_by,
     locked_store,
-    require_lockable_store,
     safety_snapshot,
     save_now,
     saves_first,
@@ -54,7 +53,7 @@ from scratchflow.node.restore.steps import (
     foretell_part,
     summary,
 )
-from scratchflow.node.same_store import open_store
+from scratchflow.node.same_store import open_store, require_writable_store
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
@@ -101,7 +100,7 @@ def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
 def foretell_newest(context: NodeContext, restored: Restored, catalogue: Catalogue) -> Restored:
     """Refuses in a dry run what `make_newest` would be refused for."""
     if catalogue.newest_id != restored.snapshot:
-        require_lockable_store(context)
+        require_writable_store(context)
     return restored
 
 
@@ -240,7 +239,7 @@ def restore_paths(
         return summary(context, source, "nothing", 0, 0, dry_run=options.dry_run, is_part=True)
     if options.dry_run:
         if saves_first(context, source):
-            require_lockable_store(context)
+            require_writable_store(context)
         planned = would_extract(source.index, select, context.workspace.scratch)
         return foretell_part(context, notify, source, select, planned, mode="delta")
     saved = _save_before_paths(context, notify, source, options)

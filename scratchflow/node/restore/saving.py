@@ -14,12 +14,10 @@ from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import Source, saved_roots
-from scratchflow.node.same_store import open_store, require_same_store
+from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan
 from scratchflow.node.snapshot.take import Saved, save_workspace
-from scratchflow.store.checks.writable import lock_failure
-from scratchflow.store.directory import find_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.staging import occupied_roots
@@ -35,15 +33,6 @@ def locked_store(context: NodeContext, notify: Notifier) -> Iterator[StoreLock]:
     with context.lock(place, "scratchflow restore", remark=notify.remark) as lock:
         sweep(lock, time.time())
         yield lock
-
-
-def require_lockable_store(context: NodeContext) -> None:
-    """What a dry run asks in place of `locked_store`: refuses as that would, and writes nothing."""
-    place = find_place(context.store, context.workspace.name)
-    require_same_store(context)
-    failure = lock_failure(place)
-    if failure is not None:
-        raise failure
 
 
 def saves_first(context: NodeContext, source: Source) -> bool:

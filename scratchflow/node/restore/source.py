@@ -22,7 +22,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
-from scratchflow.store.catalogue import LATEST, Catalogue, incomplete_archives
+from scratchflow.store.catalogue import LATEST, Catalogue, missing_archives
 from scratchflow.store.checks.verified import (
     known_problems,
     noting_damage,
@@ -67,19 +67,21 @@ class Source(msgspec.Struct, frozen=True):
     open_archive: OpenArchive
     manifest: Manifest | None = None  # None for a file
     scan: Scan | None = None  # of the workspace, begun before the index was read
-    # Archives that it needs and that are not all there, and why: what lies in others can be read all the same.
-    incomplete: Mapping[str, str] = {}
+    # Archives that it needs and that are not there, and why: what lies in others can be read all the same.
+    missing: Mapping[str, str] = {}
 
     def require_readable(self, entries: Iterable[int]) -> None:
-        """SnapshotDamaged when one of these lies in an archive that is not all there."""
-        if not self.incomplete:
+        """SnapshotDamaged when one of these lies in an archive that is not there."""
+        if not self.missing:
             return
         for entry in entries:
             content = self.index.hardlinks.get(entry, entry)
             is_file = self.index.mode[content] & KIND_MASK == REGULAR
             for archive, _, _ in self.index.place(content) if is_file else []:
-                if archive in self.incomplete:
-                    raise SnapshotDamaged(snapshot=self.id, reason=self.incomplete[archive])
+                if archive in self.missing:
+                    # Seen anew each time, and perhaps put back: it is not noted as damage.
+                    reason = self.missing[archive]
+                    raise SnapshotDamaged(snapshot=self.id, reason=reason) from FileNotFoundError()
 
 
 @contextmanager
@@ -106,7 +108,7 @@ def find_source(
     manifest = _find_manifest(context, notify, options, place, catalogue, interrupted)
     if not options.paths:  # of a part, it depends on where that lies
         require_whole(place, catalogue, manifest)
-    not_all_there = incomplete_archives(place, catalogue, manifest)
+    missing = missing_archives(place, catalogue, manifest)
     roots = [manifest.workspace, *manifest.also]
     in_place = options.to is None and not options.paths and not options.dry_run
     ahead: AbstractContextManager[Scan | None] = nullcontext()
@@ -123,7 +125,7 @@ def find_source(
     with held, ahead as scan, noting:
         index = open_index(place.archive(manifest.id))
         present = _present(roots, index)
-        yield Source(manifest.id, index, present, place.archive, manifest, scan, not_all_there)
+        yield Source(manifest.id, index, present, place.archive, manifest, scan, missing)
 
 
 def _find_manifest(

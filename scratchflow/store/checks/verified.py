@@ -163,7 +163,7 @@ def require_whole(place: StoreDirectory, catalogue: Catalogue, manifest: Manifes
         raise PerhapsDamaged(snapshot=manifest.id, reason=catalogue.damaged[manifest.id])
 
 
-def found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozenset[str]:
+def _found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozenset[str]:
     """The snapshots that themselves were read and found damaged, or whose archives are not there as they were written.
 
     The others that `known_problems` names read from a damaged archive, perhaps only from parts of it that are whole.
@@ -171,6 +171,26 @@ def found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> frozen
     read = (one.snapshot for one in _certain(known).values() if one.problem)
     by_size = catalogue.damaged.keys() - catalogue.cut_elsewhere.keys()
     return frozenset([*read, *by_size])
+
+
+class Problems(msgspec.Struct, frozen=True):
+    """What is wrong with snapshots, by id: with those that are damaged, and with those that may be.
+
+    The latter read from a damaged archive, perhaps only from parts of it that are whole: `verify` says whether.
+    """
+
+    damaged: dict[str, str]
+    perhaps: dict[str, str]
+
+
+def problems_apart(catalogue: Catalogue, known: Mapping[str, Verification]) -> Problems:
+    """What `known_problems` says, by how sure that is."""
+    bad = _found_bad(catalogue, known)
+    every = known_problems(catalogue, known)
+    return Problems(
+        {one: why for one, why in every.items() if one in bad},
+        {one: why for one, why in every.items() if one not in bad},
+    )
 
 
 def _certain(known: Mapping[str, Verification]) -> dict[str, Verification]:
@@ -224,6 +244,20 @@ def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> Verificatio
     """The last verification of the first of these snapshots that it found damaged; it may be in doubt."""
     found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))
     return next((one for one in found if one is not None and one.problem), None)
+
+
+def note_damaged_archives(place: StoreDirectory, problems: Mapping[str, str]) -> None:
+    """Notes what is wrong with archives whose own snapshots go, while others need them: without a manifest no size says it.
+
+    What was noted before stays as it is: others may have been found sound since.
+    """
+    now = iso_time(time.time()) or ""
+    found = (
+        Verification(snapshot=one, time=now, problem=why, is_own=True, archive=one)
+        for one, why in problems.items()
+        if known_damage(place, [one]) is None
+    )
+    record_verified(place, found)
 
 
 def forget_verified(place: StoreDirectory, snapshots: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from scratchflow.store.directory import (
     MANIFEST_SUFFIX,
     StoreDirectory,
 )
-from scratchflow.store.failures import translated
+from scratchflow.store.failures import store_errors, translated
 
 AGAIN_S = 60.0
 """Whoever looks again and again tries it only so often; so do those who look one after the other."""
@@ -32,13 +32,16 @@ _OLD_S = 600.0
 _WRITTEN_NAME = "written"
 
 
-def lock_failure(place: StoreDirectory) -> ScratchflowError | None:
-    """Why the store's lock cannot be taken, by permissions alone: nothing is written. None also where no store is yet."""
-    directory = place.directory
-    if os.access(directory, os.W_OK | os.X_OK, effective_ids=True) or not is_there(directory):
-        return None
+def refuse_unwritable(place: StoreDirectory) -> None:
+    """For a dry run: raises when the store's lock cannot be taken, or the store not be made, by permissions alone. Nothing is written."""
+    levels = [place.directory, *place.directory.parents]
+    with store_errors(place.directory):
+        directory = next(one for one in levels if is_there(one))
+    if os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        return
     is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
-    return translated(OSError(errno.EROFS if is_read_only else errno.EACCES, ""), place.lock)
+    refused = OSError(errno.EROFS if is_read_only else errno.EACCES, "")
+    raise translated(refused, place.lock if directory == place.directory else directory)
 
 
 def write_failure(directory: Path) -> ScratchflowError | None:

@@ -13,7 +13,7 @@ from scratchflow.disk.durable import fsync_directory
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.checks.verified import known_damaged, note_damaged_archives
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.jobs.needed import needed_by_jobs
@@ -81,6 +81,7 @@ def _carry_out(lock: StoreLock, plan: Retention) -> Retention:
     removed = tuple(one for one in plan.removed if one not in held)
     if removed:
         write_noted(lock.place, plan.lineage)
+        note_damaged_archives(lock.place, plan.damaged_archives)
     with store_errors(lock.place.directory):
         _remove_manifests(lock.place, removed)
     # Asked after that: a restore that saw a manifest before it was removed has said so by now.

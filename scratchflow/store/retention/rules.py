@@ -98,6 +98,8 @@ class Retention(msgspec.Struct, frozen=True):
     lineage: dict[str, str] = {}
     # Why nothing may be removed at all, if so.
     blocked: str | None = None
+    # What is wrong with archives that others need yet, and whose own snapshots go.
+    damaged_archives: dict[str, str] = {}
 
 
 def plan_retention(
@@ -110,7 +112,7 @@ def plan_retention(
         return blocked
     lineage = lineage_of(catalogue.snapshots, decided.noted)
     reasons = keep(catalogue.snapshots, rules, decided, damaged=catalogue.damaged)
-    return _plan(catalogue.snapshots, lineage, reasons, decided.noted)
+    return _plan(catalogue, lineage, reasons, decided.noted)
 
 
 def plan_removal(
@@ -121,7 +123,7 @@ def plan_removal(
         return blocked
     staying = (one.id for one in catalogue.snapshots if one.id not in unwanted)
     kept: dict[str, tuple[str, ...]] = dict.fromkeys(staying, (NOT_ASKED_FOR,))
-    return _plan(catalogue.snapshots, lineage_of(catalogue.snapshots, noted), kept, noted)
+    return _plan(catalogue, lineage_of(catalogue.snapshots, noted), kept, noted)
 
 
 def _blocked(catalogue: Catalogue) -> Retention | None:
@@ -137,16 +139,20 @@ def _blocked(catalogue: Catalogue) -> Retention | None:
 
 
 def _plan(
-    snapshots: Sequence[Manifest],
+    catalogue: Catalogue,
     lineage: Lineage,
     kept: dict[str, tuple[str, ...]],
     noted: Mapping[str, str],
 ) -> Retention:
+    snapshots, problems = catalogue.snapshots, catalogue.archive_problems
     removed = tuple(one.id for one in snapshots if one.id not in kept)
+    unneeded = _unneeded(snapshots, frozenset(kept))
+    staying = problems.keys() & set(removed) - set(unneeded)
     return Retention(
         kept=kept,
         removed=removed,
-        unneeded_archives=_unneeded(snapshots, frozenset(kept)),
+        unneeded_archives=unneeded,
+        damaged_archives={one: problems[one] for one in staying},
         lineage={
             **parents_of_removed(snapshots, noted, removed),
             **without(snapshots, lineage, removed),

@@ -250,6 +250,16 @@ def test_a_dry_run_says_what_the_last_backup_would_save(
     assert any(words in one for one in said)
 
 
+def test_a_dry_run_fails_for_files_that_no_backup_can_read(tmp_path: Path) -> None:
+    seen = msgspec.structs.replace(WOULD_SAVE, unsaved=1, unsaved_paths=["work/closed"])
+    cluster = cluster_with(tmp_path, job(1), backup=seen)
+    with pytest.raises(NodeNotSaved) as caught:
+        clear_on(cluster, ClearOptions(dry_run=True))
+    assert "no snapshot holds 1 path on it: `work/closed`" in str(caught.value)
+    assert cluster.done == ["jobs open", "backup"]
+    assert clear_on(cluster, ClearOptions(dry_run=True, leave_behind=True)).dry_run
+
+
 def test_a_dry_run_fails_with_what_would_keep_the_node(tmp_path: Path) -> None:
     elsewhere = WorkspaceAtFormerScratch.of("/old/work", "work", "/new/work")
     cluster = cluster_with(tmp_path, job(1), backup=elsewhere)

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors.restore import RestoreIncomplete
-from scratchflow.model.errors.store import StoreLocked
+from scratchflow.model.errors.store import StoreLocked, StoreReplaced, StoreUnusable
 from scratchflow.model.errors.workspace import ShrinkGuard, WorkspaceElsewhere, WorkspaceMissing
 from scratchflow.model.events import Log
-from scratchflow.node.backup import foretell_backup
+from scratchflow.model.requests import Prune
+from scratchflow.node.backup import backup, foretell_backup
+from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
@@ -116,6 +118,29 @@ def test_a_profile_whose_scratch_is_elsewhere_says_so(tmp_path: Path) -> None:
     config.write_text('[profiles.c]\nlogin = "l"\nscratch = "/nowhere/$USER"\nstore = "/x"\n')
     with pytest.raises(WorkspaceElsewhere):
         node_context(load_settings(Asked(config=str(config)), {}), {"PATH": ""})
+
+
+def test_a_dry_run_refuses_a_store_that_the_backup_would_refuse(desk: Desk) -> None:
+    options = SnapshotOptions()
+    above = desk.place.directory.parent
+    above.mkdir(parents=True, exist_ok=True)
+    above.chmod(0o500)
+    with pytest.raises(StoreUnusable):  # it cannot be made
+        foretell_backup(desk.context, desk.notify, options)
+    above.chmod(0o700)
+    desk.backup()
+    desk.place.directory.chmod(0o500)
+    for look in (foretell_backup, backup):
+        with pytest.raises(StoreUnusable):
+            look(desk.context, desk.notify, options)
+    for is_dry in (True, False):
+        with pytest.raises(StoreUnusable):
+            prune_snapshots(desk.context, desk.notify, Prune(dry_run=is_dry))
+    desk.place.directory.chmod(0o700)
+    desk.place.directory.rename(desk.place.directory.with_name("away"))
+    for look in (foretell_backup, backup):
+        with pytest.raises(StoreReplaced):
+            look(desk.context, desk.notify, options)
 
 
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:

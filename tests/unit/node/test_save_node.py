@@ -81,6 +81,26 @@ def test_what_lies_beside_the_workspace_is_named_and_keeps_nobody(tmp_path: Path
     )
 
 
+def test_a_workspace_that_was_renamed_on_the_node_is_not_left_behind_unnoticed(desk: Desk) -> None:
+    desk.backup()
+    (desk.scratch / "work").rename(desk.scratch / "thesis")
+    saved = save(desk)
+    assert saved.snapshot is None
+    assert (saved.unsaved, saved.other_files) == (1, [])
+    assert saved.unsaved_paths == ["thesis (`work`, which it may be, is gone)"]
+    with pytest.raises(NodeNotSaved):
+        require_saved("node-1", saved, verb="clear", leave_behind=False)
+    rmtree(desk.scratch / "thesis")
+    assert save(desk).unsaved == 0
+
+
+def test_without_a_workspace_in_this_job_what_lies_there_is_named_alone(desk: Desk) -> None:
+    desk.write("conda/x")
+    rmtree(desk.work)
+    saved = save(desk)
+    assert (saved.unsaved, saved.other_files) == (0, ["conda"])
+
+
 def test_what_another_workspace_holds_is_in_a_snapshot_and_an_empty_directory_holds_nothing(
     tmp_path: Path,
 ) -> None:

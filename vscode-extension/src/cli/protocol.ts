@@ -1577,6 +1577,7 @@ export interface SnapshotRow {
   verified: boolean;
   message: string;
   damaged: string | null;
+  perhaps_damaged?: string | null;
   fork?: boolean;
   beside?: boolean;
   named?: boolean;
@@ -1605,6 +1606,7 @@ export interface SnapshotShown {
   manifest: Manifest;
   damaged: string | null;
   entries: Array<PathEntry>;
+  perhaps_damaged?: string | null;
 }
 
 /** `snapshots copy`: from one profile's store into another's. */

@@ -37,8 +37,10 @@ function snapshotRow(cli: Cli, snapshot: SnapshotRow, label: string): Row {
   };
 }
 
-function markOf({ damaged, verified }: SnapshotRow): Pick<Row, 'icon' | 'tint'> {
+function markOf(snapshot: SnapshotRow): Pick<Row, 'icon' | 'tint'> {
+  const { damaged, perhaps_damaged, verified } = snapshot;
   if (damaged !== null) return { icon: 'error', tint: 'bad' };
+  if (perhaps_damaged) return { icon: 'warning', tint: 'warning' };
   return verified ? { icon: 'pass', tint: 'good' } : { icon: 'history' };
 }
 
@@ -46,9 +48,15 @@ function tooltipOf(snapshot: SnapshotRow): string {
   const holds = `${counted(snapshot.files, 'file')}, ${size(snapshot.bytes)}, from node ${plain(snapshot.node)}`;
   const kind = snapshot.kind === 'full' ? 'everything' : 'only what changed';
   const stored = `${size(snapshot.stored_bytes)} stored: ${kind}`;
-  const state = snapshot.damaged ?? (snapshot.verified ? 'verified' : 'not verified yet');
+  const state = stateOf(snapshot);
   const fork = forkText(snapshot);
   return `Snapshot ${snapshot.id}\n${holds}\n${stored}\n${plain(state)}${fork}`;
+}
+
+function stateOf({ damaged, perhaps_damaged, verified }: SnapshotRow): string {
+  if (damaged !== null) return damaged;
+  if (perhaps_damaged) return `may be damaged: ${perhaps_damaged}`;
+  return verified ? 'verified' : 'not verified yet';
 }
 
 function forkText({ beside, fork }: SnapshotRow): string {

@@ -52,6 +52,13 @@ describe('the view Snapshots', () => {
     expect(rows[0]).toMatchObject({ kind: 'damaged', tint: 'bad' });
   });
 
+  test('says of one that may be damaged what it reads, and offers it all the same', () => {
+    const { cli } = fakeCli({});
+    const [shown] = snapshotRows(cli, [{ ...row, perhaps_damaged: 'it needs b' }], NOW);
+    expect(shown).toMatchObject({ kind: 'snapshot', icon: 'warning', tint: 'warning' });
+    expect(shown?.tooltip).toContain('may be damaged: it needs b');
+  });
+
   test('opens into directories and files', async () => {
     const { cli, replay, calls } = fakeCli({ 'snapshots show': playing('snapshots-show-top') });
     const [top] = (await snapshotRows(cli, [row], NOW)[0]?.children?.()) ?? [];

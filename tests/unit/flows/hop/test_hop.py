@@ -17,6 +17,7 @@ from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationWaiting,
+    NodeNotSaved,
     NodeSilent,
     NodeUnknown,
 )
@@ -25,7 +26,7 @@ from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
-from scratchflow.model.results.backup import NodeSaved
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import JobsShown
 from scratchflow.process.interrupted import Interrupted
@@ -47,6 +48,29 @@ def test_a_node_that_is_not_there_is_told_before_anything_is_saved(
 
     with pytest.raises(NodeUnknown):
         hop(monkeypatch, WithoutIt(left=[OLD]), "node-9")
+
+
+def test_a_dry_run_fails_for_files_that_no_backup_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreadable(Cluster):
+        def at_workspace(self, *_: object, **__: object) -> Any:
+            return BackupTaken(
+                snapshot=None,
+                kind="incremental",
+                parent=None,
+                files=1,
+                bytes=1,
+                changed_files=1,
+                changed_bytes=1,
+                stored_bytes=0,
+                duration_s=0,
+                dry_run=True,
+                unsaved=1,
+                unsaved_paths=["work/closed"],
+            )
+
+    cluster = Unreadable(left=[OLD])
+    with pytest.raises(NodeNotSaved):
+        hop(monkeypatch, cluster, dry_run=True)
 
 
 def test_a_dry_run_fails_with_what_the_backup_would_fail_with(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.disk.building import PREFIX, building_beside, sweep_beside
+from scratchflow.model.errors.restore import TargetInStore, TargetIsWorkspace
 from scratchflow.model.errors.workspace import LimitReached
 from scratchflow.model.events import Log
 from tests.unit.conftest import Desk
@@ -49,6 +50,21 @@ def test_beside_the_workspace_it_is_said_that_no_backup_saves_it(
     desk.restore(to=desk.scratch.parent / place)
     said = [one.message for one in desk.events if isinstance(one, Log)]
     assert any("no backup saves" in one for one in said) == is_told
+
+
+def test_nothing_is_restored_into_the_store_nor_beside_itself_into_the_workspace(
+    desk: Desk,
+) -> None:
+    newest = desk.backup().snapshot
+    for inside in (desk.context.store, desk.place.directory / "new"):
+        for paths in ((), ("README",)):
+            with pytest.raises(TargetInStore) as caught:
+                desk.restore(to=inside, paths=paths, dry_run=not paths)
+            assert "remove" not in caught.value.shown_hint
+    with pytest.raises(TargetIsWorkspace) as workspace:
+        desk.restore(to=desk.work)
+    assert f"`scratchflow restore {newest}` without `--to`" in workspace.value.shown_hint
+    desk.restore(to=desk.work / "inside", paths=("README",))
 
 
 def test_in_the_workspace_modes_come_back_as_they_were(desk: Desk, umask: int) -> None:

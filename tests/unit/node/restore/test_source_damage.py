@@ -12,11 +12,12 @@ import pytest
 from scratchflow.archive.read.path_state import read_state
 from scratchflow.login.status.store_problems import store_problems
 from scratchflow.model.errors.snapshots import PerhapsDamaged, SnapshotDamaged
-from scratchflow.model.requests import Cat, Send
+from scratchflow.model.requests import Cat, Prune, Send
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.snapshot import encode_manifest
 from scratchflow.node.contents.content import send_content
 from scratchflow.node.history import list_snapshots, verify_snapshots
+from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.node.transfer.transfer import export_snapshot
 from scratchflow.store.catalogue import read_catalogue
@@ -75,17 +76,17 @@ def _part(desk: Desk, snapshot: str, path: str, to: Path) -> None:
     send_content(desk.context, desk.notify, Cat(path=path, snapshot=snapshot))
 
 
-@pytest.mark.parametrize("is_cut", [True, False])
+@pytest.mark.parametrize("share_left", [0.1, 0.0])
 def test_what_lies_in_other_archives_than_the_one_that_is_cut_can_be_read(
-    desk: Desk, tmp_path: Path, is_cut: bool
+    desk: Desk, tmp_path: Path, share_left: float
 ) -> None:
     desk.write("work/big", os.urandom(1 << 20))
     os.link(desk.work / "big", desk.work / "other-name")
     first = desk.place.archive(str(desk.backup().snapshot))
     desk.write("work/only", "here")
     newest = str(desk.backup().snapshot)
-    if is_cut:
-        os.truncate(first, first.stat().st_size - 1)
+    if share_left:
+        os.truncate(first, int(first.stat().st_size * share_left))
     else:
         first.unlink()
     (desk.work / "only").unlink()
@@ -96,6 +97,7 @@ def test_what_lies_in_other_archives_than_the_one_that_is_cut_can_be_read(
     assert (desk.work / "only").read_text() == "here"
     assert (tmp_path / "part/only").read_text() == "here"
     (desk.work / "big").unlink()
+    (desk.work / "other-name").unlink()
     for path in ("big", "other-name", "*"):
         with pytest.raises(SnapshotDamaged):
             desk.restore(newest, paths=(path,))
@@ -104,6 +106,58 @@ def test_what_lies_in_other_archives_than_the_one_that_is_cut_can_be_read(
     with pytest.raises(SnapshotDamaged):
         send_content(desk.context, desk.notify, Cat(path="big", snapshot=newest))
     assert not (desk.work / "big").exists()
+
+
+def test_what_is_read_of_an_archive_that_lost_its_last_byte_is_brought_and_nothing_is_called_damaged_for_it(
+    desk: Desk, tmp_path: Path
+) -> None:
+    _, second, third = _three_on_a_cut_base(desk)
+    big = (desk.work / "big").read_bytes()
+    (desk.work / "big").write_bytes(b"wrong")
+    for snapshot in (second, third):
+        verify_snapshots(desk.context, desk.notify, [snapshot])
+        _part(desk, snapshot, "big", tmp_path / snapshot)
+        assert (tmp_path / snapshot / "part/big").read_bytes() == big
+    assert (desk.work / "big").read_bytes() == big
+    assert not {second, third} & {*_problems(desk)["snapshots.damaged"][0]}
+
+
+def test_an_archive_that_was_away_is_not_noted_as_damaged(desk: Desk) -> None:
+    first = desk.place.archive(str(desk.backup().snapshot))
+    desk.write("work/only", "here")
+    newest = str(desk.backup().snapshot)
+    first.rename(first.with_suffix(".away"))
+    with pytest.raises(SnapshotDamaged):
+        desk.restore(newest, paths=("README",))
+    first.with_suffix(".away").rename(first)
+    assert _problems(desk) == {}
+    desk.restore(newest, paths=("README",))
+
+
+def test_what_needs_an_archive_that_was_cut_stays_in_doubt_when_its_own_snapshot_is_removed(
+    desk: Desk,
+) -> None:
+    base, second, third = _three_on_a_cut_base(desk)
+    os.truncate(desk.place.archive(base), 100_000)
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(base,)))
+    assert desk.ids == [second, third]
+    rows = list_snapshots(desk.context, desk.notify).snapshots
+    assert [bool(one.perhaps_damaged) for one in rows] == [True, True]
+    assert _problems(desk)["snapshots.doubtful"][0] == [second, third]
+    assert newest_whole(read_catalogue(desk.place), read_verified(desk.place)) is None
+    desk.write("work/README", "changed")
+    assert desk.backup().kind == "full"
+    bad = verify_snapshots(desk.context, desk.notify, [second, third]).bad
+    assert [one.id for one in bad] == [second, third]
+
+
+def test_a_snapshot_found_sound_stays_so_when_the_one_whose_archive_it_reads_is_removed(
+    desk: Desk,
+) -> None:
+    base, second, third = _three_on_a_cut_base(desk)
+    assert verify_snapshots(desk.context, desk.notify, [second, third]).bad == []
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(base,)))
+    assert _problems(desk) == {}
 
 
 def _three_on_a_cut_base(desk: Desk) -> tuple[str, str, str]:
