@@ -330,13 +330,14 @@ def verified(verified: SnapshotsVerified) -> Iterator[str]:
     """The damaged ones, those that could not be checked, then how many were."""
     for one in verified.bad:
         yield f"✗ {named(one.id)}: {printable(one.reason)}"
-    for one in verified.newer:
+    unchecked = [*verified.newer, *verified.closed]
+    for one in unchecked:
         yield f"- {named(one.id)}: not checked: {printable(one.reason)}"
-    if not verified.checked and not verified.bad and not verified.newer:
+    if not verified.checked and not verified.bad and not unchecked:
         yield "the store has no snapshot: nothing was checked"
         return
-    newer = f", {len(verified.newer):,} not checked" if verified.newer else ""
-    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged{newer}"
+    rest = f", {len(unchecked):,} not checked" if unchecked else ""
+    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged{rest}"
 
 
 def pruned(pruned: SnapshotsPruned) -> Iterator[str]:

@@ -114,7 +114,7 @@ ON_NODE = {
         requests.DiffWorkspace, "scratchflow.node.live_diff:diff_workspace"
     ),
     "snapshots verify": OnNode(
-        requests.Verify, "scratchflow.node.history:requested_verification", needs_scratch=False
+        requests.Verify, "scratchflow.node.verification:requested_verification", needs_scratch=False
     ),
     "snapshots prune": OnNode(
         requests.Prune, "scratchflow.node.retention:prune_snapshots", needs_scratch=False

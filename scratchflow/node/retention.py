@@ -18,7 +18,7 @@ from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.checks.verified import known_damaged, problems_apart, read_verified
 from scratchflow.store.checks.writable import refuse_unwritable
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
@@ -110,11 +110,9 @@ def _removable(
     """The ids that are meant; LastSnapshot when none that can be restored would be left, SnapshotOfJob when a job needs one."""
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted, who)
-    every = [one.id for one in catalogue.snapshots]
-    damaged = {*catalogue.damaged, *known_damaged(place, catalogue.snapshots)}
-    whole = [one for one in every if one not in damaged]
-    if set(whole or every) <= set(unwanted):
-        raise LastSnapshot(snapshot=(whole or every)[-1])
+    last = _last_to_restore(place, catalogue)
+    if set(last) <= set(unwanted):
+        raise LastSnapshot(snapshot=last[-1])
     jobs, keep_jobs = needed_by_jobs(place), context.profile.backup.keep_jobs
     for one in unwanted:
         if one in jobs and is_younger(context.now() - jobs[one][1], keep_jobs):
@@ -122,6 +120,15 @@ def _removable(
             which = f"job{'s' if len(names) > 1 else ''} {', '.join(names)}"
             raise SnapshotOfJob(snapshot=one, which=which, job=" ".join(names))
     return unwanted
+
+
+def _last_to_restore(place: StoreDirectory, catalogue: Catalogue) -> list[str]:
+    """Of which one has to stay: those that are whole as far as is known, else those that may be, else all."""
+    every = [one.id for one in catalogue.snapshots]
+    problems = problems_apart(catalogue, read_verified(place))
+    doubtful = {*problems.perhaps, *known_damaged(place, catalogue.snapshots)}
+    not_bad = [one for one in every if one not in problems.damaged]
+    return [one for one in not_bad if one not in doubtful] or not_bad or every
 
 
 def _ids(catalogue: Catalogue, wanted: Sequence[str], who: Asker) -> list[str]:

@@ -75,6 +75,11 @@ class Catalogue(msgspec.Struct, frozen=True):
         return {one.snapshot: one.reason for one in self.skipped}
 
     @property
+    def own_damage(self) -> frozenset[str]:
+        """Those whose own archive is not as it was, or that need one which is not there."""
+        return frozenset(self.damaged.keys() - self.cut_elsewhere.keys())
+
+    @property
     def main_line(self) -> tuple[Manifest, ...]:
         """The snapshots of which the last is the newest: without those that were taken beside it, as forks.
 

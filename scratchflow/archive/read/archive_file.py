@@ -14,7 +14,12 @@ from scratchflow.archive.format.index_check import UnsafeName
 from scratchflow.archive.format.index_codec import load_index, read_header
 from scratchflow.archive.malformed import Malformed, NewerFormat
 from scratchflow.archive.tree.index import ArchiveFrames, Index
-from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotNewer, UnsafeMember
+from scratchflow.model.errors.snapshots import (
+    SnapshotClosed,
+    SnapshotDamaged,
+    SnapshotNewer,
+    UnsafeMember,
+)
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
 
@@ -62,6 +67,8 @@ def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content
 
 def unusable_as(error: Exception) -> type[SnapshotDamaged]:
     """The error to raise of a snapshot when this is wrong with an archive."""
+    if isinstance(error, PermissionError):
+        return SnapshotClosed
     return SnapshotNewer if isinstance(error, NewerFormat) else SnapshotDamaged
 
 

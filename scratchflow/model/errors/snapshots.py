@@ -79,6 +79,14 @@ class SnapshotNewer(SnapshotDamaged):
     hint = "until then, restore an older one by its id: `scratchflow snapshots list` shows them"
 
 
+class SnapshotClosed(SnapshotDamaged):
+    """An archive that the snapshot needs may not be opened: nobody knows whether anything is wrong with it."""
+
+    code = "snapshot.closed"
+    message = "snapshot `{snapshot}` cannot be read: {reason}"
+    hint = "`ls -l` beside the archive shows whose it is and who may read it; `chmod u+r` lets its owner"
+
+
 class DamagedAtSource(SnapshotDamaged):
     """A snapshot that was to be copied is damaged in the store that it comes from."""
 

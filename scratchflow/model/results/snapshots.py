@@ -180,10 +180,12 @@ class SnapshotsVerified(Result, frozen=True):
     bad: list[BadSnapshot]
     # Made by a newer scratchflow than this one, which cannot check them. They do not count as checked, nor as damaged.
     newer: list[BadSnapshot] = []
+    # Those that need an archive which may not be opened; not counted either.
+    closed: list[BadSnapshot] = []
 
     def exit_code(self) -> int:
         """31 as soon as one is damaged or could not be checked, though the check itself worked."""
-        return 31 if self.bad or self.newer else 0
+        return 31 if self.bad or self.newer or self.closed else 0
 
 
 # Why the others stay when snapshots are removed by id.

@@ -60,7 +60,7 @@ def find_parent(
     it as history.
     """
     base = read_base(context.workspace, context.store)
-    known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.damaged}
+    known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.own_damage}
     manifest = known.get(base or "") or catalogue.latest_whole
     if manifest is None:
         return None
@@ -92,7 +92,7 @@ def plan_snapshot(
         scanned = scan.finish(notify.warn, parent.index if parent else None)
     if parent is None:
         return None, plan(scanned, None, warn=notify.warn)
-    full = options.full or _is_on_damaged(place, parent, notify)
+    full = options.full or _is_on_damaged(place, catalogue, parent, notify)
     planned = plan(scanned, parent.index, parent.cache, warn=notify.warn, full=full, will_cut=True)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
     if planned.full or planned.unchanged or options.never_full:
@@ -102,8 +102,13 @@ def plan_snapshot(
     return parent, planned.in_full()
 
 
-def _is_on_damaged(place: StoreDirectory, parent: Parent, notify: Notifier) -> bool:
-    """Whether the parent needs an archive that is known to be damaged: it does not hold its files."""
+def _is_on_damaged(
+    place: StoreDirectory, catalogue: Catalogue, parent: Parent, notify: Notifier
+) -> bool:
+    """Whether the parent needs an archive that is known to be damaged: it may not hold its files."""
+    if reason := catalogue.damaged.get(parent.manifest.id):
+        notify.warn("snapshots.damaged", b"", f"{reason}; everything is stored anew")
+        return True
     damaged = known_damage(place, needed_archives(parent.manifest))
     if damaged is not None:
         message = f"snapshot {damaged.snapshot} is damaged; everything is stored anew"

@@ -169,8 +169,7 @@ def _found_bad(catalogue: Catalogue, known: Mapping[str, Verification]) -> froze
     The others that `known_problems` names read from a damaged archive, perhaps only from parts of it that are whole.
     """
     read = (one.snapshot for one in _certain(known).values() if one.problem)
-    by_size = catalogue.damaged.keys() - catalogue.cut_elsewhere.keys()
-    return frozenset([*read, *by_size])
+    return frozenset([*read, *catalogue.own_damage])
 
 
 class Problems(msgspec.Struct, frozen=True):

@@ -1759,6 +1759,7 @@ export interface SnapshotsVerified {
   checked: number;
   bad: Array<BadSnapshot>;
   newer?: Array<BadSnapshot>;
+  closed?: Array<BadSnapshot>;
 }
 
 /** The allocation went from one state to another. */

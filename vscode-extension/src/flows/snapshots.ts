@@ -40,8 +40,8 @@ export async function verifySnapshot(context: Context, { id }: SnapshotRef): Pro
   });
   context.refresh();
   const bad = data.bad.map((one) => `${one.id}: ${one.reason}`);
-  const [newer] = data.newer ?? [];
-  if (bad.length === 0 && newer) await context.editor.fail(`Not checked. ${plain(newer.reason)}`);
+  const [unread] = [...(data.newer ?? []), ...(data.closed ?? [])];
+  if (bad.length === 0 && unread) await context.editor.fail(`Not checked. ${plain(unread.reason)}`);
   else if (bad.length === 0)
     await context.editor.inform('Every byte was read back: the snapshot is good.');
   else await context.editor.fail(`Damaged. ${plain(bad.join(' · '))}`);

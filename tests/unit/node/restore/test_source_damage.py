@@ -11,15 +11,22 @@ import pytest
 
 from scratchflow.archive.read.path_state import read_state
 from scratchflow.login.status.store_problems import store_problems
-from scratchflow.model.errors.snapshots import PerhapsDamaged, SnapshotDamaged
-from scratchflow.model.requests import Cat, Prune, Send
+from scratchflow.model.errors.snapshots import (
+    LastSnapshot,
+    PerhapsDamaged,
+    SnapshotClosed,
+    SnapshotDamaged,
+)
+from scratchflow.model.requests import Cat, DiffWorkspace, Prune, Send
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.snapshot import encode_manifest
 from scratchflow.node.contents.content import send_content
-from scratchflow.node.history import list_snapshots, verify_snapshots
+from scratchflow.node.history import list_snapshots
+from scratchflow.node.live_diff import diff_workspace
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.node.transfer.transfer import export_snapshot
+from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import damaged_archives, known_problems, read_verified
 from scratchflow.store.checks.whole import newest_whole
@@ -149,6 +156,46 @@ def test_what_needs_an_archive_that_was_cut_stays_in_doubt_when_its_own_snapshot
     assert desk.backup().kind == "full"
     bad = verify_snapshots(desk.context, desk.notify, [second, third]).bad
     assert [one.id for one in bad] == [second, third]
+
+
+def test_one_that_may_be_whole_is_not_removed_as_the_last(desk: Desk) -> None:
+    base, second, third = _three_on_a_cut_base(desk)
+    for unwanted in ((second, third), (base, second, third)):
+        with pytest.raises(LastSnapshot):
+            prune_snapshots(desk.context, desk.notify, Prune(snapshots=unwanted))
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(base, second)))
+    assert desk.ids == [third]
+
+
+def test_what_may_be_damaged_stays_what_the_workspace_continues(desk: Desk) -> None:
+    _, _, third = _three_on_a_cut_base(desk)
+    assert diff_workspace(desk.context, desk.notify, DiffWorkspace()).older == third
+    desk.write("work/README", "changed")
+    taken = desk.backup()
+    assert (taken.kind, taken.parent) == ("full", third)
+    rows = list_snapshots(desk.context, desk.notify).snapshots
+    assert not any(one.fork for one in rows)
+
+
+@pytest.mark.parametrize("look", [_restore, _cat, _send, _export])
+def test_an_archive_that_may_not_be_opened_is_not_called_damaged(
+    desk: Desk, tmp_path: Path, look: Read
+) -> None:
+    desk.write("work/big", os.urandom(1 << 20))
+    base = str(desk.backup().snapshot)
+    desk.write("work/only", "here")
+    newest = str(desk.backup().snapshot)
+    desk.place.archive(base).chmod(0)
+    found = verify_snapshots(desk.context, desk.notify, [])
+    assert ([one.id for one in found.closed], found.bad, found.checked) == ([base, newest], [], 0)
+    assert "cannot be opened: Permission denied" in found.closed[0].reason
+    assert found.exit_code() == 31
+    with pytest.raises(SnapshotClosed) as caught:
+        look(desk, tmp_path)
+    assert "chmod u+r" in caught.value.shown_hint
+    assert _problems(desk) == {}
+    desk.place.archive(base).chmod(0o600)
+    look(desk, tmp_path)
 
 
 def test_a_snapshot_found_sound_stays_so_when_the_one_whose_archive_it_reads_is_removed(

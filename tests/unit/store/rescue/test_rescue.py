@@ -28,7 +28,7 @@ from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
-from tests.unit.node.test_history_verify import of_newer_format
+from tests.unit.node.test_verification import of_newer_format
 from tests.unit.node.transfer.test_transfer import (
     ALSO,
     _made,

@@ -18,8 +18,8 @@ from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotNewer
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest
-from scratchflow.node import history
-from scratchflow.node.history import verify_snapshots
+from scratchflow.node import verification
+from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import read_verified
 from scratchflow.store.retention.prune import remove
@@ -80,7 +80,7 @@ def test_what_is_removed_while_it_is_read_is_left_out(
     before = read_catalogue(desk.place)
     for one in taken[3:5]:
         give_up(desk, one)
-    monkeypatch.setattr(history, "warned_catalogue", lambda *_: before)
+    monkeypatch.setattr(verification, "warned_catalogue", lambda *_: before)
     found = verify_snapshots(desk.context, desk.notify, [])
     assert (found.bad, found.checked) == ([], 4)
     assert read_verified(desk.place).keys() == set(taken) - set(taken[3:5])
@@ -92,8 +92,8 @@ def test_a_store_that_goes_away_while_it_is_read_is_not_taken_for_pruned(
     desk = make_desk(tmp_path)
     taken = a_chain(desk)
     before = read_catalogue(desk.place)
-    monkeypatch.setattr(history, "warned_catalogue", lambda *_: before)
-    monkeypatch.setattr(history, "record_verified", lambda *_: None)  # there is nowhere to
+    monkeypatch.setattr(verification, "warned_catalogue", lambda *_: before)
+    monkeypatch.setattr(verification, "record_verified", lambda *_: None)  # there is nowhere to
     desk.place.directory.rename(tmp_path / "away")
     assert bad(desk).keys() == set(taken)
 
