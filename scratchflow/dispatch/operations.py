@@ -96,10 +96,10 @@ ON_NODE = {
     ),
     "restore": OnNode(requests.Restore, "scratchflow.node.restore.restore:requested_restore"),
     "snapshots list": OnNode(
-        requests.Nothing, "scratchflow.node.history:list_snapshots", needs_scratch=False
+        requests.Nothing, "scratchflow.node.history.history:list_snapshots", needs_scratch=False
     ),
     "snapshots show": OnNode(
-        requests.Show, "scratchflow.node.history:show_snapshot", needs_scratch=False
+        requests.Show, "scratchflow.node.history.history:show_snapshot", needs_scratch=False
     ),
     "snapshots cat": OnNode(
         requests.Cat, "scratchflow.node.contents.content:send_content", needs_scratch=False
@@ -108,13 +108,15 @@ ON_NODE = {
         requests.History, "scratchflow.node.contents.versions:path_history", needs_scratch=False
     ),
     "snapshots diff": OnNode(
-        requests.Diff, "scratchflow.node.history:diff_snapshots", needs_scratch=False
+        requests.Diff, "scratchflow.node.history.history:diff_snapshots", needs_scratch=False
     ),
     "snapshots diff workspace": OnNode(
-        requests.DiffWorkspace, "scratchflow.node.live_diff:diff_workspace"
+        requests.DiffWorkspace, "scratchflow.node.history.live_diff:diff_workspace"
     ),
     "snapshots verify": OnNode(
-        requests.Verify, "scratchflow.node.verification:requested_verification", needs_scratch=False
+        requests.Verify,
+        "scratchflow.node.history.verification:requested_verification",
+        needs_scratch=False,
     ),
     "snapshots prune": OnNode(
         requests.Prune, "scratchflow.node.retention:prune_snapshots", needs_scratch=False

@@ -21,8 +21,8 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration, format_size
 from scratchflow.node.context import NodeContext
+from scratchflow.node.history.verification import borrowed_problems
 from scratchflow.node.progress import Notifier
-from scratchflow.node.verification import borrowed_problems
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import (
     Verification,

@@ -14,13 +14,13 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.requests import Prune
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext, node_context
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.directory import open_place
 from scratchflow.store.lock.lock import LockTiming
 from scratchflow.testing.store import make_lock

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from scratchflow.model.errors.store import NoSpace
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from tests.unit.conftest import Desk
 from tests.unit.flows.transfer.conftest import Two
 

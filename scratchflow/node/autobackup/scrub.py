@@ -14,8 +14,8 @@ from scratchflow.archive.workers.fork import end_helper, fork_helper
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.progress import Notifier
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import (
     Verification,

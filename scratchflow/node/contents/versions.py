@@ -28,7 +28,7 @@ from scratchflow.node.contents.paths import (
     time_word,
 )
 from scratchflow.node.context import NodeContext
-from scratchflow.node.history import forks_of, warned_catalogue
+from scratchflow.node.history.history import forks_of, warned_catalogue
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
 

@@ -29,10 +29,10 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import iso_time
 from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
+from scratchflow.node.history.verification import borrowed_problems
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.transfer.unfinished import given_up_when_full
-from scratchflow.node.verification import borrowed_problems
 from scratchflow.store.catalogue import (
     Catalogue,
     Skipped,

@@ -17,7 +17,7 @@ from scratchflow.model.results.allocation import Cleared
 from scratchflow.model.results.backup import NodeSaved
 from scratchflow.model.times import iso_time
 from scratchflow.node import check_saved
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.checks.verified import Verification, record_verified
 from tests.unit.conftest import Desk
 from tests.unit.node.test_save_node import save

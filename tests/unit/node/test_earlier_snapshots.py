@@ -9,13 +9,13 @@ import pytest
 from scratchflow.archive.format.whole_digest import SHA256, XXH3
 from scratchflow.archive.read.own_digest import footer_of
 from scratchflow.model.requests import Prune
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk
-from tests.unit.node.test_verification import bad, noise
+from tests.unit.node.history.test_verification import bad, noise
 
 
 @pytest.fixture

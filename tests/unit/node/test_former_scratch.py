@@ -17,7 +17,7 @@ from scratchflow.model.errors.workspace import (
 from scratchflow.model.requests import Create, DiffWorkspace, RunAt, SaveNode, Settle
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.create import create
-from scratchflow.node.live_diff import diff_workspace
+from scratchflow.node.history.live_diff import diff_workspace
 from scratchflow.node.run_place import run_place
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle

@@ -11,8 +11,8 @@ import pytest
 
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.workspace import LimitReached
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.checks.verified import read_verified
 from tests.unit.conftest import Desk
 from tests.unit.limited import only_so_many_more

@@ -12,9 +12,9 @@ from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.retention.marks import Mark, keep, read_marks
 from tests.unit.conftest import Desk
 

@@ -8,8 +8,8 @@ import pytest
 
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.requests import Prune
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk
 

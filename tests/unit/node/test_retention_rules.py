@@ -17,7 +17,7 @@ from scratchflow.model.requests import Prune
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue

@@ -17,10 +17,10 @@ from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import SaveNode, Settle
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.directory import STORE_NAME, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.workspace.notes import Base

@@ -14,7 +14,7 @@ from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Log
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import NodeSaved
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.job.copies import CopyMark, mark_copy
 from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue

@@ -12,8 +12,8 @@ import pytest
 
 from scratchflow.model.requests import DryRun
 from scratchflow.model.results.transfer import SnapshotsMirrored
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.mirror.send import mirror_snapshots
-from scratchflow.node.verification import verify_snapshots
 from tests.mirrors import SERVED, Directory, Server
 from tests.unit.conftest import Desk, make_desk
 

@@ -23,10 +23,10 @@ from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, Prune
 from scratchflow.model.results.snapshots import SnapshotsFetched
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest, seal_manifest
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.mirror.fetch import fetch_snapshots, sound
 from scratchflow.node.progress import Notifier
 from scratchflow.node.retention import prune_snapshots
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.identity import read_store_id

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.archive.tree import chunks
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.compact import compact
 from scratchflow.store.retention.prune import remove

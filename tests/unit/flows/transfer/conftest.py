@@ -14,7 +14,7 @@ from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.model.events import Event
 from scratchflow.model.requests import Offer
 from scratchflow.model.results.transfer import SnapshotsCopied
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from tests.unit.conftest import Desk, make_desk
 
 

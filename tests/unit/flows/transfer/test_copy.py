@@ -27,12 +27,12 @@ from scratchflow.model.events import Progress
 from scratchflow.model.requests import ArchiveOf, Mark, Offer, Prune, Settle
 from scratchflow.model.snapshot import Manifest, checked_manifest, encode_manifest
 from scratchflow.model.units import format_size
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots
 from scratchflow.node.settle import settle
 from scratchflow.node.transfer.copy import offer
 from scratchflow.node.transfer.here import adopt_whole
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import forget_verified, known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone

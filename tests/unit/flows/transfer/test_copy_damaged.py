@@ -12,7 +12,7 @@ from scratchflow.model.ages import named
 from scratchflow.model.errors.store import NoSpace, StoreUnusable
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import ArchiveOf
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving

@@ -12,7 +12,7 @@ from scratchflow.archive.read.proven import is_left
 from scratchflow.archive.tree import chunks
 from scratchflow.node.autobackup import compaction as compacting
 from scratchflow.node.autobackup.compaction import LAST_MINUTES_S, LEAST_WAIT_S, Compaction
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
 from tests.unit.conftest import Desk

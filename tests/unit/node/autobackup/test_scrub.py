@@ -13,8 +13,8 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.autobackup import scrub
 from scratchflow.node.autobackup.scrub import DAY_S, Scrub, choose
 from scratchflow.node.backup import backup
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import Verification, read_verified, record_verified
 from tests.unit.conftest import Desk

@@ -13,7 +13,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import Create
 from scratchflow.node.create import ready_to_receive
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from tests.odd_tree import tree_digest
 from tests.unit.conftest import Desk
 from tests.unit.node.bring.conftest import ID, bring, left_behind, packed, receiving

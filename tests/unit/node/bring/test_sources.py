@@ -15,7 +15,7 @@ from scratchflow.model.errors.workspace import (
 )
 from scratchflow.model.requests import Create
 from scratchflow.node.create import create, ready_to_receive
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from tests.odd_tree import tree_digest
 from tests.unit.conftest import Desk

@@ -12,7 +12,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors.snapshots import PathAmbiguous
 from scratchflow.model.requests import Show
 from scratchflow.node.contents.paths import follow, matching, require_one, typed
-from scratchflow.node.history import show_snapshot
+from scratchflow.node.history.history import show_snapshot
 from tests.unit.conftest import Desk
 
 

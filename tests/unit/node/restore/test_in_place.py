@@ -20,10 +20,10 @@ from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Send, Settle, Show
 from scratchflow.model.snapshot import Purpose
-from scratchflow.node.history import list_snapshots, show_snapshot
+from scratchflow.node.history.history import list_snapshots, show_snapshot
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.settle import settle
 from scratchflow.node.transfer.send import send_snapshot
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import read_marks
 from scratchflow.workspace.notes import read_restoring

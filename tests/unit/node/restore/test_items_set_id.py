@@ -11,7 +11,7 @@ from scratchflow.archive.compare.diff import difference
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import DiffWorkspace
-from scratchflow.node.live_diff import diff_workspace
+from scratchflow.node.history.live_diff import diff_workspace
 from tests.unit.conftest import Desk
 
 PATHS = ("program", "tool")

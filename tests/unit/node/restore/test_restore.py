@@ -12,7 +12,7 @@ from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.transfer import FileFailed, FileTaken
 from scratchflow.model.requests import Diff, Restore, Show
-from scratchflow.node.history import (
+from scratchflow.node.history.history import (
     diff_snapshots,
     show_snapshot,
 )

@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.requests import Export, Restore, Show
-from scratchflow.node.history import show_snapshot
+from scratchflow.node.history.history import show_snapshot
 from scratchflow.node.restore.restore import requested_restore
 from scratchflow.node.transfer.transfer import requested_export
 from tests.unit.conftest import Desk

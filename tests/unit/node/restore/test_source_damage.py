@@ -21,12 +21,12 @@ from scratchflow.model.requests import Cat, DiffWorkspace, Prune, Send
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.snapshot import encode_manifest
 from scratchflow.node.contents.content import send_content
-from scratchflow.node.history import list_snapshots
-from scratchflow.node.live_diff import diff_workspace
+from scratchflow.node.history.history import list_snapshots
+from scratchflow.node.history.live_diff import diff_workspace
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.transfer.send import send_snapshot
 from scratchflow.node.transfer.transfer import export_snapshot
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import damaged_archives, known_problems, read_verified
 from scratchflow.store.checks.whole import newest_whole

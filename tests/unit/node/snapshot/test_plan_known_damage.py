@@ -12,9 +12,9 @@ from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotDamaged
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import Prune, Show
-from scratchflow.node.history import list_snapshots, show_snapshot
+from scratchflow.node.history.history import list_snapshots, show_snapshot
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged, read_verified
 from tests.unit.conftest import Desk, make_desk

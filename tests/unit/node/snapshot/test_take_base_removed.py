@@ -13,7 +13,7 @@ from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace, TargetFull
 from scratchflow.model.events import Warned
 from scratchflow.model.snapshot import seal_manifest
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.snapshot import plan, take
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue

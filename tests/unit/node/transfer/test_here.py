@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.requests import Offer, Prune, WholeSnapshot
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.transfer.copy import offer
 from scratchflow.node.transfer.here import Here, adopt_whole
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving

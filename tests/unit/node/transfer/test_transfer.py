@@ -25,8 +25,8 @@ from scratchflow.archive.write import member_writer
 from scratchflow.cli import transfer_words as words
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 

@@ -22,13 +22,13 @@ from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.tree.names import PackedNames
 from scratchflow.model.requests import Prune
 from scratchflow.model.snapshot import seal_manifest
-from scratchflow.node.history import list_snapshots
+from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.testing.store import as_earlier
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
-from tests.unit.node.test_verification import of_newer_format
+from tests.unit.node.history.test_verification import of_newer_format
 from tests.unit.node.transfer.test_transfer import (
     ALSO,
     _made,

@@ -17,8 +17,8 @@ from scratchflow.archive.write.remnant import Range, merged, ranges_in
 from scratchflow.disk.durable import write_new
 from scratchflow.model.errors.store import LockLost, NoSpace
 from scratchflow.model.requests import Prune
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
-from scratchflow.node.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import commit as committing
 from scratchflow.store.commit.archive_file import ArchiveFile

@@ -18,8 +18,8 @@ from scratchflow.archive.read.archive_file import open_index
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotNewer
 from scratchflow.model.snapshot import NEWEST_FORMAT, Manifest, seal_manifest
-from scratchflow.node import verification
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history import verification
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import read_verified
 from scratchflow.store.retention.prune import remove

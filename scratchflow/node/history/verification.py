@@ -28,7 +28,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
-from scratchflow.node.history import warned_catalogue
+from scratchflow.node.history.history import warned_catalogue
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue

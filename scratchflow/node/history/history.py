@@ -28,7 +28,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.contents.paths import entry_of, matching
 from scratchflow.node.context import NodeContext
-from scratchflow.node.live_diff import directory_changes
+from scratchflow.node.history.live_diff import directory_changes
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import (
     LISTS_PATHS,

@@ -9,8 +9,8 @@ import pytest
 from scratchflow.cli.snapshot_words import listed, shown
 from scratchflow.model.requests import Show
 from scratchflow.model.results.snapshots import SnapshotShown
-from scratchflow.node.history import list_snapshots, show_snapshot
-from scratchflow.node.verification import verify_snapshots
+from scratchflow.node.history.history import list_snapshots, show_snapshot
+from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.store.checks.verified import Verification, record_verified
 from tests.unit.conftest import Desk
 
