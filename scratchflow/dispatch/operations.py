@@ -252,7 +252,12 @@ def do_here(
             require_store_here(here, os.environ)
             if store_seen is not None:
                 require_same_store(here)
-        done = function_of(served)(here, Notifier(emit, wants_items=wants_items), request)
+        notify = Notifier(emit, wants_items=wants_items)
+        if served.needs_scratch:
+            from scratchflow.node.base_note import note_what_was_saved
+
+            note_what_was_saved(here, notify)
+        done = function_of(served)(here, notify, request)
     start_mirroring(do, settings, os.environ)
     return done
 

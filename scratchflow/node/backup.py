@@ -11,6 +11,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.requests import Backup
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.text import printable
+from scratchflow.node.base_note import note_what_was_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
@@ -57,6 +58,7 @@ def backup(context: NodeContext, notify: Notifier, options: SnapshotOptions) -> 
         require_backupable(context)
         if options.purpose in UNATTENDED:
             require_own(context)
+        note_what_was_saved(context, notify)
         place = open_store(context, notify)
         with context.lock(place, "scratchflow backup", remark=notify.remark) as lock:
             sweep(lock, time.time())

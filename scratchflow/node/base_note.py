@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
-from scratchflow.workspace.notes import cache_path, write_base
+from scratchflow.workspace.notes import cache_path, noted_base, write_base
 
 if TYPE_CHECKING:
     from scratchflow.archive.scan.cache import ScanCache
@@ -69,6 +71,21 @@ def note_equal(
         record_node(place, record)
     except ScratchflowError as error:
         notify.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
+
+
+def note_what_was_saved(context: NodeContext, notify: Notifier) -> None:
+    """Notes the snapshot that an earlier run committed of this workspace, when it was ended before it could.
+
+    A store that is away is for the command itself to meet.
+    """
+    base = noted_base(context.workspace)
+    if base is None or not base.saving or base.store != str(context.store):
+        return
+    with suppress(StoreUnusable):
+        place = find_place(context.store, context.workspace.name)
+        present = base.present(lambda snapshot: is_there(place.manifest(snapshot)))
+        if present != base.snapshot:
+            note_equal(context, place, present, None, notify)
 
 
 def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:

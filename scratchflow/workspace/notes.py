@@ -5,7 +5,7 @@ the absence of a restore note while a restore is half done, so it is written fir
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,14 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     store_id: str = ""
     # The profile that saved or restored it last: its rules say which snapshots stay.
     profile: str = ""
+    # A snapshot of the workspace that was about to be committed. If the store has it, the workspace continues it:
+    # whoever took it was ended before that could be noted.
+    saving: str = ""
+
+    def present(self, is_stored: Callable[[str], bool]) -> str:
+        """The snapshot that the workspace continues, given which ones the store has."""
+        is_saved = is_snapshot_id(self.saving) and is_stored(self.saving)
+        return self.saving if is_saved else self.snapshot
 
 
 class Restoring(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +101,13 @@ def write_base(
     """Notes that the workspace equals this snapshot now."""
     note = Base(snapshot=snapshot, store=str(store), store_id=store_id, profile=profile)
     _write(workspace.state / _BASE, note)
+
+
+def note_saving(workspace: Workspace, snapshot: str) -> None:
+    """Notes that this snapshot of the workspace is about to be committed; nothing where no note says what it came from."""
+    note = _read_base(workspace)
+    if note is not None:
+        _write(workspace.state / _BASE, msgspec.structs.replace(note, saving=snapshot))
 
 
 def forget_base(workspace: Workspace) -> None:

@@ -218,7 +218,7 @@ def _stored(
         files = listed.files
         autobackup = autobackup_shown(settings, place, files, held, now)
         there = login.workspace_of(held)
-        workspace = workspace_shown(settings, environment, files, held, there)
+        workspace = workspace_shown(settings, environment, files, held, there, catalogue)
         former = workspace_at_former_scratch(login, held, files.records)
         left = tuple(left_at_former_scratch(login, held, files.records))
         if former is not None:

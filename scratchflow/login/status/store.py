@@ -36,7 +36,7 @@ from scratchflow.store.heartbeats import (
 )
 from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.workspace.job_scratch import goes_with_job
-from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.notes import read_base_note, read_restoring
 from scratchflow.workspace.workspace import Workspace, expand
 
 _DAY_S = 86400
@@ -98,9 +98,10 @@ def workspace_shown(
     files: NodeFiles,
     held: Allocation | None,
     workspace: Workspace,
+    catalogue: Catalogue,
 ) -> WorkspaceShown:
     """The workspace: looked at if it is on this machine, else from the heartbeat or the node's record."""
-    seen = _workspace_seen(settings, environment, files, held, workspace)
+    seen = _workspace_seen(settings, environment, files, held, workspace, catalogue)
     job, scratch = held.job_id if held else None, str(workspace.scratch)
     goes = goes_with_job(settings.profile.scratch, scratch, job)
     return msgspec.structs.replace(seen, goes_with_job=goes)
@@ -112,12 +113,15 @@ def _workspace_seen(
     files: NodeFiles,
     held: Allocation | None,
     workspace: Workspace,
+    catalogue: Catalogue,
 ) -> WorkspaceShown:
     path = str(workspace.path)
     if is_here(settings, environment, held):
         store = expand(settings.profile.store, environment)
         exists = os.path.isdir(workspace.path)
-        base = read_base(workspace, store) if exists else None
+        note = read_base_note(workspace, store) if exists else None
+        listed = {one.id for one in catalogue.snapshots}
+        base = note.present(listed.__contains__) if note else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
     record = files.record_of(held)
     if record is not None and record.goes_with_job and not (held and record.job_id == held.job_id):
@@ -134,8 +138,21 @@ def _workspace_seen(
     seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
     exists_now = True if heartbeat or _is_of_this_job(record, held) else None
     return WorkspaceShown(
-        path=path, exists=exists_now, base_snapshot=record.snapshot, seen_time=seen
+        path=path, exists=exists_now, base_snapshot=_last_taken(record, catalogue), seen_time=seen
     )
+
+
+def _last_taken(record: NodeRecord, catalogue: Catalogue) -> str:
+    """The snapshot that the copy on a node continues, also when whoever took it was ended before that was recorded."""
+    since = [
+        one
+        for one in catalogue.snapshots
+        if (one.parent, one.node) == (record.snapshot, record.node)
+        and one.time > record.time
+        and one.purpose != "restored"
+        and not one.beside
+    ]
+    return since[-1].id if since else record.snapshot
 
 
 def _was_noted_since(heartbeat: Heartbeat, record: NodeRecord | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -41,6 +42,7 @@ from scratchflow.store.checks.verified import known_damage
 from scratchflow.store.directory import MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
+from scratchflow.workspace.notes import note_saving
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.written import Written
@@ -130,6 +132,8 @@ def _save_workspace(
                 options.beside or _is_going(context, parent, written, options)
             )
             plain = msgspec.structs.replace(plain, shrunk=shrunk, beside=beside)
+            if not beside:
+                _note_saving(context, snapshot)
             manifest = _commit(new, plain, notify, heard, context.monotonic() - started_s)
     except NoSpace as error:
         if planned.is_only_due:
@@ -145,6 +149,12 @@ def _save_workspace(
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
     taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def _note_saving(context: NodeContext, snapshot: str) -> None:
+    """For whoever comes next, if this run is ended between the commit and its note."""
+    with suppress(OSError):  # a scratch that is full or gone: the snapshot matters more
+        note_saving(context.workspace, snapshot)
 
 
 def _warn_if_newest_is_left_out(
