@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.holes import write_with_holes
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.transfer.bring import absolute
 from scratchflow.model.errors.agent import StreamBroken
@@ -75,9 +76,10 @@ def _receive(cluster: Cluster, asked: JobOutputs, archive: Path, emit: Emit) -> 
                 emit(event)
                 return
             digest.update(event.content)
-            file.write(event.content)
+            write_with_holes(file, event.content)
 
         sent = cluster.on_login("jobs outputs", asked, OutputsShown, emit=take)
+        file.truncate()
     if sent.sha256 != digest.hexdigest():
         raise StreamBroken(reason="its SHA-256 is not the one of the bytes that were sent")
     return sent

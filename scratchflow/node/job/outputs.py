@@ -10,12 +10,12 @@ import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
 from typing import IO, cast
 
 import msgspec
 
 from scratchflow.disk.building import building_beside, sweep_beside
+from scratchflow.disk.holes import write_with_holes
 from scratchflow.disk.place_new import compare_names, place_new
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.jobs import JobMissing, OutputsDiffer
@@ -194,7 +194,9 @@ def _write(content: IO[bytes], target: Path, mode: int, mtime: float) -> None:
     wanted = 0o777 if mode & stat.S_IXUSR else 0o666
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(target, flags, wanted), "wb") as file:
-        copyfileobj(content, file, _PIECE_BYTES)
+        while piece := content.read(_PIECE_BYTES):
+            write_with_holes(file, piece)
+        file.truncate()
         file.flush()
         os.utime(file.fileno(), (mtime, mtime))
 

@@ -54,6 +54,17 @@ def test_odd_names_links_times_and_large_files_arrive_as_they_were(tmp_path: Pat
     assert os.readlink(room / "link") == "/nowhere"
 
 
+def test_a_file_with_holes_takes_no_more_room_there(tmp_path: Path) -> None:
+    sparse = tmp_path / "sparse"
+    with sparse.open("xb") as file:
+        file.write(b"begin")
+        file.truncate(8 << 20)
+    room = tmp_path / "room"
+    unpack(sent(tmp_path, sparse)[0], room)
+    assert (room / "sparse").read_bytes() == sparse.read_bytes()
+    assert (room / "sparse").stat().st_blocks * 512 < 1 << 20
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x"])
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     archive = tmp_path / "bad.tar"
