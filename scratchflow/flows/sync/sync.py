@@ -218,9 +218,21 @@ def _require_synced(paths: Sequence[str], options: SyncOptions) -> None:
         if any(part in {"", ".", ".."} for part in parts) or has_line_break(path):
             problem = f"`--path` takes a path from the home, like `notes/todo.md`, not `{printable(path)}`"
             raise UsageInvalid(problem=problem, command="scratchflow sync")
+        if not _is_utf8(path):
+            problem = f"`--path` takes no name that is not UTF-8, like `{printable(path)}`; `--interactive` asks about each conflict"
+            raise UsageInvalid(problem=problem, command="scratchflow sync")
         if reason := _why_unsynced(path, options):
             folders = ", ".join(f"`{folder}`" for folder in options.folders)
             raise SyncPathRefused(folder=path, reason=reason, folders=folders)
+
+
+def _is_utf8(path: str) -> bool:
+    """Whether it is more than bytes: what the shell was given comes with a stand-in for each other byte."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _why_unsynced(path: str, options: SyncOptions) -> str:

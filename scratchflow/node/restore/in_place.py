@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.archive.compare.diff import difference
+from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing, FirstChange
 from scratchflow.archive.restore.extract import would_extract
@@ -20,7 +22,7 @@ from scratchflow.model.errors.workspace import NoWorkspaceForPart, WorkspaceBehi
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import is_of_this_job, note_half_restored, note_restored
+from scratchflow.node.base_note import is_of_this_job, note_equal, note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
@@ -59,7 +61,7 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.directory import find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
@@ -114,8 +116,11 @@ def make_newest(
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
     place = open_store(context, notify)
-    newest = read_catalogue(place).newest_id
-    if newest is None or newest == restored.snapshot:
+    catalogue = read_catalogue(place)
+    if catalogue.newest_id in {None, restored.snapshot}:
+        return restored
+    if known and restored.mode == "nothing" and (same := _newest_like(place, catalogue, source)):
+        note_equal(context, place, same, known.cache.renamed(same), notify)
         return restored
     message = f"restored {restored.snapshot}"
     options = SnapshotOptions(
@@ -127,6 +132,17 @@ def make_newest(
             snapshot = commit_again(context, lock, notify, manifest, known, options)
         snapshot = snapshot or take_snapshot(context, lock, notify, options).snapshot
     return msgspec.structs.replace(restored, committed_as=snapshot)
+
+
+def _newest_like(place: StoreDirectory, catalogue: Catalogue, source: Source) -> str | None:
+    """The newest snapshot, if it is what an earlier restore made of the same one: once more would add nothing."""
+    newest = catalogue.newest_readable
+    if newest is None or newest.id != catalogue.newest_id or newest.id in catalogue.damaged:
+        return None
+    if (newest.purpose, newest.parent) != ("restored", source.id):
+        return None
+    index = open_index(place.archive(newest.id), source.index)
+    return None if any(difference(source.index, index)) else newest.id
 
 
 def _covers(source: Source, workspace: Workspace) -> bool:

@@ -417,6 +417,11 @@ def test_what_is_no_path_from_the_home_is_refused(star: Star, path: str) -> None
         star.sync(paths=(path,))
 
 
+def test_a_path_that_is_not_utf8_is_left_to_the_question(star: Star) -> None:
+    with pytest.raises(UsageInvalid, match="`--interactive` asks about each conflict"):
+        star.sync(paths=(os.fsdecode(b"p/lat\xff"),))
+
+
 def test_each_pair_is_known_afterwards_unless_nothing_was_compared(star: Star) -> None:
     assert [pair.condition for pair in recalled(star.caller).pairs] == ["never", "never"]
     star.sync(test=True)

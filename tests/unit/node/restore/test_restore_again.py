@@ -11,6 +11,7 @@ from scratchflow.archive.restore import apply_delta
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
+from scratchflow.workspace.notes import read_base
 from tests.unit.conftest import Desk
 
 
@@ -70,3 +71,30 @@ def test_one_that_is_damaged_is_not_named(desk: Desk) -> None:
 
 def _no_room(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_to_restore_the_same_once_more_adds_no_snapshot(desk: Desk) -> None:
+    older = str(desk.backup().snapshot)
+    desk.write("work/file", "x")
+    desk.backup()
+    newest = desk.restore(older).committed_as
+    ids = desk.ids
+    for _ in range(2):
+        again = desk.restore(older)
+        assert (again.mode, again.committed_as, desk.ids) == ("nothing", None, ids)
+    assert read_base(desk.context.workspace, desk.context.store) == newest
+    assert desk.backup().kind == "unchanged"
+    desk.write("work/file", "y")
+    assert desk.backup().parent == newest
+
+
+def test_what_was_saved_with_it_since_is_a_step_of_its_own(desk: Desk) -> None:
+    older = str(desk.backup().snapshot)
+    desk.write("work/file", "x")
+    desk.backup()
+    desk.restore(older)
+    desk.write("work/file", "y")
+    last = desk.backup().snapshot
+    back = desk.restore(older).committed_as
+    assert back is not None
+    assert desk.ids[-2:] == [last, back]
