@@ -253,6 +253,10 @@ def at_workspace(
         if is_untouched(settings, caller):
             message += ": this machine alone. `scratchflow up LOGIN` sets a cluster up"
         emit(Log(level="info", message=message))
+    if ON_NODE[do].needs_scratch:
+        from scratchflow.dispatch.local_directory import warn_in_local_workspace
+
+        warn_in_local_workspace(settings, caller.asked, caller.environment, emit)
     with cluster_of(settings, caller, emit, once=True) as cluster:
         return cluster.at_workspace(do, request, result_of(do), node=node)
 
