@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.cli.call import Call, announced_late
+from scratchflow.cli.call import Call, announced_late, telling_what_an_end_means
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.ages import for_people, named, shown_id
 from scratchflow.model.errors.workspace import AGREED_TO_SHRINK, ShrinkGuard
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 _QUESTION = (
     "Save what is left? The larger snapshot then stays only as long as the usual rules keep it"
 )
+_CUT_SHORT = "A snapshot that was complete by then stays: `scratchflow snapshots list` shows it."
 
 
 def backup_call(who: Caller, request: Backup, from_node: str = "") -> Call[BackupTaken]:
     """The call; a person at a terminal is asked before a workspace that lost most of its files is saved."""
     call: Call[BackupTaken] = at_workspace(who, "backup", request, shown, node=from_node)
     call = announced_late("looking for the workspace", call, is_watched=who.may_ask)
+    if not request.dry_run:
+        call = telling_what_an_end_means(call, _CUT_SHORT)
     if request.dry_run or not who.may_ask or not sys.stdin.isatty():
         return call
     agreed = msgspec.structs.replace(request, allow_shrink=True)

@@ -7,8 +7,10 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit, Event, Progress
 from scratchflow.model.results.base import Result
+from scratchflow.process.interrupted import Interrupted
 
 R = TypeVar("R", bound=Result)
 
@@ -73,5 +75,17 @@ def announced_late(phase: str, call: Call[R], *, is_watched: bool) -> Call[R]:
             with one_at_a_time:
                 is_shown = True
                 late.cancel()
+
+    return msgspec.structs.replace(call, flow=run)
+
+
+def telling_what_an_end_means(call: Call[R], words: str) -> Call[R]:
+    """The same, with a word about what is there when a signal ends it."""
+
+    def run(emit: Emit) -> R:
+        try:
+            return call.flow(emit)
+        except Interrupted as interrupted:
+            raise EndedBySignal(interrupted.signum, words) from interrupted
 
     return msgspec.structs.replace(call, flow=run)

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.cli.call import Call, announced
+from scratchflow.cli.call import Call, announced, telling_what_an_end_means
 from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
 from scratchflow.model.ages import named, shown_id
-from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import EVERY_NODE, Restore
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size, format_took
-from scratchflow.process.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
@@ -37,7 +35,11 @@ def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call
         node = "" if is_of_one else EVERY_NODE
         call = announced(_LOOKING, at_workspace(who, "restore", request, shown_restored, node=node))
         is_elsewhere = request.dry_run or request.to is not None
-        return call if is_elsewhere else _telling_of_this_shell(_telling_what_an_end_means(call))
+        return (
+            call
+            if is_elsewhere
+            else _telling_of_this_shell(telling_what_an_end_means(call, _CUT_SHORT))
+        )
 
     def run(emit: Emit) -> Restored:
         from scratchflow.flows.transfer.take_home import restore_here
@@ -59,7 +61,7 @@ def restored_code(
 
     call = announced("looking for the job", Call(op, run, shown_restored))
     is_elsewhere = request.dry_run or here is not None or request.to is not None
-    return call if is_elsewhere else _telling_what_an_end_means(call)
+    return call if is_elsewhere else telling_what_an_end_means(call, _CUT_SHORT)
 
 
 def restored_from_mirror(who: Caller, request: Restore, here: str | None) -> Call[Restored]:
@@ -71,19 +73,11 @@ def restored_from_mirror(who: Caller, request: Restore, here: str | None) -> Cal
         return restore_from_mirror(who, emit, request, here)
 
     call = announced("looking at the mirror", Call("restore", run, shown_restored))
-    return call if here is not None or request.to is not None else _telling_what_an_end_means(call)
-
-
-def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
-    """The same, with a word about the workspace when a signal ends it."""
-
-    def run(emit: Emit) -> Restored:
-        try:
-            return call.flow(emit)
-        except Interrupted as interrupted:
-            raise EndedBySignal(interrupted.signum, _CUT_SHORT) from interrupted
-
-    return Call(call.op, run, call.show)
+    return (
+        call
+        if here is not None or request.to is not None
+        else telling_what_an_end_means(call, _CUT_SHORT)
+    )
 
 
 def _telling_of_this_shell(call: Call[Restored]) -> Call[Restored]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from typing import Any
 
@@ -15,10 +16,12 @@ from scratchflow.cli.backup_call import backup_call, shown
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch import cluster
 from scratchflow.dispatch.cluster import Caller
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.errors.by_code import error_from_agent
 from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.requests import Backup
 from scratchflow.model.results.backup import BackupTaken
+from scratchflow.process.interrupted import Interrupted
 
 WHO = Caller(asked=Asked(), environment={}, may_ask=True)
 SAVED = BackupTaken(
@@ -88,3 +91,17 @@ def test_nobody_else_is(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unchanged_workspace_is_told_so() -> None:
     (line,) = shown(msgspec.structs.replace(SAVED, path="/s/work"))
     assert line.startswith("nothing changed in `/s/work` since snapshot 570643")
+
+
+def test_an_end_in_the_middle_says_that_a_complete_snapshot_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cut(*_: Any, **__: Any) -> BackupTaken:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(cluster, "at_workspace", cut)
+    with pytest.raises(EndedBySignal) as caught:
+        backup_call(WHO, Backup()).flow(lambda _: None)
+    assert str(caught.value).startswith("Cancelled. A snapshot that was complete by then stays")
+    with pytest.raises(Interrupted):  # which has nothing to leave behind
+        backup_call(WHO, Backup(dry_run=True)).flow(lambda _: None)

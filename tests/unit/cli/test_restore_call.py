@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.cli.call import Call
+from scratchflow.cli.call import Call, telling_what_an_end_means
 from scratchflow.cli.restore_call import (
+    _CUT_SHORT,
     _telling_of_this_shell,
-    _telling_what_an_end_means,
     shown_restored,
 )
 from scratchflow.model.errors.base import EndedBySignal
@@ -40,7 +40,7 @@ def test_an_end_in_the_middle_says_what_it_left_and_the_two_ways_on() -> None:
     def cut(_: Emit) -> Restored:
         raise Interrupted(signal.SIGINT)
 
-    call = _telling_what_an_end_means(Call("restore", cut, lambda _: ()))
+    call = telling_what_an_end_means(Call("restore", cut, lambda _: ()), _CUT_SHORT)
     with pytest.raises(EndedBySignal) as caught:
         call.flow(lambda _: None)
     assert str(caught.value).startswith("Cancelled. If files were written already")
