@@ -38,12 +38,14 @@ def has_alias(settings: Settings) -> bool:
     return read_alias(places_of(settings), settings.profile.alias) is not None
 
 
-def require_alias(settings: Settings) -> None:
+def require_alias(settings: Settings, *, dry_run: bool = False) -> None:
     """Refuses before a node is taken that nobody could get to."""
     if has_alias(settings):
         return
     if not include.is_installed(places_of(settings)):
         raise AliasUnused(alias=settings.profile.alias, login=settings.profile.login)
+    if dry_run:
+        return
     # Our lines in the ssh config read every alias: one that was added by hand only lacks its file.
     park_alias(places_of(settings), settings.profile.alias, settings.name)
 

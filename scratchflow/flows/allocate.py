@@ -27,8 +27,9 @@ def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:
 def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
     """The same on a cluster that is reached already."""
     settings, caller, emit = cluster.settings, cluster.caller, cluster.emit
-    if not is_login_host(settings, caller.environment):
-        require_alias(settings)
+    needs_alias = not is_login_host(settings, caller.environment)
+    if needs_alias:
+        require_alias(settings, dry_run=request.dry_run)
     held = hold(cluster, request)
     if not request.dry_run and has_alias(settings):
         point_at(settings, held, emit, caller.environment)
@@ -38,7 +39,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         node=held.node,
         partition=held.partition,
         end_time=held.end_time,
-        alias=settings.profile.alias if has_alias(settings) else None,
+        alias=settings.profile.alias if needs_alias or has_alias(settings) else None,
         reused=held.reused,
         warm=held.warm,
         newest=held.newest,

@@ -15,6 +15,7 @@ from scratchflow.model.errors.allocation import AllocationRefused
 from scratchflow.model.errors.ssh import AliasUnused
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias
 from tests.unit.flows.told import ToldCluster, give
 
@@ -71,6 +72,18 @@ def test_a_dry_run_leaves_the_alias_alone(tmp_path: Path, pointed: list[str]) ->
     cluster = with_alias(ToldCluster(tmp_path, {"hold": asked}))
     done = allocate_on(cluster, Hold(dry_run=True))
     assert (done.command, done.dry_run, pointed) == ("salloc …", True, [])
+
+
+def test_a_dry_run_makes_no_file_for_an_alias_that_has_none(
+    tmp_path: Path, pointed: list[str]
+) -> None:
+    foretold = msgspec.structs.replace(HELD, dry_run=True, command="salloc …")
+    cluster = ToldCluster(tmp_path, {"hold": foretold})
+    include.apply(include.plan_install(places_of(cluster.settings)))
+    before = sorted(tmp_path.rglob("*"))
+    done = allocate_on(cluster, Hold(dry_run=True))
+    assert (done.alias, pointed) == ("compile_machine", [])
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_refusal_leaves_the_alias_parked(tmp_path: Path, pointed: list[str]) -> None:
