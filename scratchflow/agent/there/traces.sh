@@ -34,17 +34,43 @@ expand() {
     done
 }
 
+# DIRECTORY: why it cannot be listed; nothing when it can, or is not there.
+closed() {
+    if message=$(LC_ALL=C ls -- "$1/." 2>&1 >/dev/null); then return; fi
+    case $message in
+    *"No such file or directory") ;;
+    *) printf '%s\n' "${message##*: }" ;;
+    esac
+}
+
 # NUMBER STORE: the workspaces that have snapshots there, how many, which nodes hold copies, how many jobs
-# have records, and what each node's own record says.
+# have records, and what each node's own record says. Also what could not be looked into, and whether there is more.
 look() {
-    for place in "$2"/*/; do
-        name=${place%/}
-        name=${name##*/}
+    reason=$(closed "$2")
+    if [ -n "$reason" ]; then
+        printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$mark" closed "$1" "" "$reason" "$2"
+        return
+    fi
+    for place in "$2"/*; do
+        [ -e "$place" ] || continue
+        name=${place##*/}
+        place=$place/
+        reason=$(closed "$place")
+        # What another user keeps from us in a shared directory is not ours.
+        if [ -d "$place" ] && [ -n "$reason" ] &&
+            [ -n "$(find "$place" -prune -user "$(id -u)" 2>/dev/null)" ]; then
+            printf '%s\t%s\t%s\t%s\t%s\t%s\n' \
+                "$mark" closed "$1" "$name" "$reason" "$(cd -- "$2" && pwd -P)/$name"
+            continue
+        fi
         count=0
         for manifest in "$place"[0-9]*Z-??????.json; do
             [ ! -e "$manifest" ] || count=$((count + 1))
         done
-        [ "$count" -gt 0 ] || [ -e "$place/store.json" ] || continue
+        if [ "$count" = 0 ] && [ ! -e "$place/store.json" ]; then
+            printf '%s\t%s\t%s\n' "$mark" more "$1"
+            continue
+        fi
         nodes=
         for record in "$place"nodes/*.json; do
             node=${record##*/}

@@ -82,7 +82,8 @@ def left_of_profile(
     where = f" on `{profile.login}`" if profile.login != LOCAL else ""
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
     trace = _own_trace(profile, traces)
-    if trace is None and traces is not None and not has_other_name(profile.store):
+    is_unseen = traces is None or traces.could_not_look(profile.store, profile.workspace)
+    if trace is None and not is_unseen and not has_other_name(profile.store):
         return
     number = "its snapshots, if there are any," if trace is None else number_of(trace)
     if names := users_of(path, profile.login, others):

@@ -11,12 +11,12 @@ from scratchflow.flows.setup.removal.in_use import (
     still_used,
     unless_used,
 )
-from scratchflow.flows.setup.removal.removal_command import empty_removal_command, removal_command
+from scratchflow.flows.setup.removal.removal_command import far_command, removal_command
 from scratchflow.flows.setup.removal.scope import Scope
 from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, printable
 
 # Where nobody chose another store.
 _MADE_BY_US = Profile().store
@@ -46,16 +46,38 @@ def snapshots_left(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
             what=f"{number_of(trace)} in {trace.path} on `{scope.login}`{_owner(scope, trace)}",
             how=still_used(names) if names else f"{first}`{command}`: gone for good",
         )
+    yield from _closed(scope, traces)
     yield from _own_directory(scope, traces)
 
 
+def _closed(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
+    """Where nobody could look: what is there, and which nodes have copies of it, is not known."""
+    for place in traces.closed:
+        look = far_command(scope.login, "ls -ld", place.path)
+        again = f"scratchflow -p {scope.settings.name} setup --remove"
+        again += " --all" if scope.all_profiles else ""
+        yield LeftBehind(
+            what=f"what is in {place.path} on `{scope.login}`, and copies of it on nodes:"
+            f" could not look there ({printable(place.reason)})",
+            how=f"`{look}` shows whose it is; when it can be read, `{again}` lists what is there",
+        )
+
+
 def _own_directory(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
-    """The store that we made in the home, which the commands above leave empty."""
+    """The store that we made in the home, which the commands above leave empty, unless there is more in it."""
     has_any = any(trace.store.rstrip("/") == _MADE_BY_US for trace in traces.workspaces)
-    if has_any and not scope.users_of(_MADE_BY_US):
+    if not has_any or scope.users_of(_MADE_BY_US):
+        return
+    places = [*traces.stores_with_more, *(place.store for place in traces.closed)]
+    if any(store.rstrip("/") == _MADE_BY_US for store in places):
+        yield LeftBehind(
+            what=f"{_MADE_BY_US} on `{scope.login}`, with what else is in it",
+            how=f"`{far_command(scope.login, 'ls -la', _MADE_BY_US)}` shows that",
+        )
+    else:
         yield LeftBehind(
             what=f"{_MADE_BY_US} on `{scope.login}`, which is empty after that",
-            how=f"`{empty_removal_command(scope.login, _MADE_BY_US)}`",
+            how=f"`{far_command(scope.login, 'rmdir', _MADE_BY_US)}`",
         )
 
 

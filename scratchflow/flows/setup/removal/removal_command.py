@@ -23,14 +23,13 @@ def has_other_name(path: str) -> bool:
 def removal_command(login: str, path: str) -> str:
     """What to type on this machine to remove a directory of the login host, or of this machine itself."""
     # `-f`: without it `rm` asks about each file that is read-only, as git's objects are.
-    command = f"rm -rf {_far_word(path)}"
-    return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
+    return far_command(login, "rm -rf", path)
 
 
-def empty_removal_command(login: str, path: str) -> str:
-    """The same for a directory that is empty; it removes nothing else."""
-    command = f"rmdir {_far_word(path)}"
-    return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
+def far_command(login: str, command: str, path: str) -> str:
+    """What to type on this machine to have this command done with a directory there: `rmdir`, `ls -ld`."""
+    line = f"{command} {_far_word(path)}"
+    return line if login == LOCAL else f"ssh {login} {shlex.quote(line)}"
 
 
 def command_there(paths: Sequence[str]) -> str:

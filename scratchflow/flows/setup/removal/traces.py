@@ -33,6 +33,21 @@ class WorkspaceTrace(msgspec.Struct, frozen=True):
         return f"{self.store.rstrip('/')}/{self.name}"
 
 
+class ClosedPlace(msgspec.Struct, frozen=True):
+    """A store, or the directory of a workspace in one, that could not be read."""
+
+    store: str
+    name: str
+    """Of the workspace; empty for the store itself."""
+    reason: str
+
+    @property
+    def path(self) -> str:
+        """As the profile writes the store."""
+        store = self.store.rstrip("/")
+        return f"{store}/{self.name}" if self.name else store
+
+
 class Traces(msgspec.Struct, frozen=True):
     """Everything that was found."""
 
@@ -42,6 +57,16 @@ class Traces(msgspec.Struct, frozen=True):
     workspaces: tuple[WorkspaceTrace, ...] = ()
     # Whether commands of the account remember something, in its directory for state.
     has_state: bool = False
+    closed: tuple[ClosedPlace, ...] = ()
+    # Stores, as profiles write them, in which there is more than these workspaces.
+    stores_with_more: tuple[str, ...] = ()
+
+    def could_not_look(self, store: str, workspace: str) -> bool:
+        """Whether nobody knows what is left of this workspace."""
+        place = store.rstrip("/")
+        return any(
+            one.store.rstrip("/") == place and one.name in {"", workspace} for one in self.closed
+        )
 
 
 class _Copy(msgspec.Struct, frozen=True):
@@ -63,14 +88,19 @@ def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
     """In these stores, as profiles write them, and in those that the account has a note of."""
     lines = _asked(transport, stores)
     found = _workspaces(lines, stores)
+    closed = _closed(lines, stores)
     if noted := list(dict.fromkeys(_noted_stores(lines))):
         # One store, written in two ways, is told as the profile writes it.
-        found = {**_workspaces(_asked(transport, noted), noted), **found}
+        further = _asked(transport, noted)
+        found = {**_workspaces(further, noted), **found}
+        closed = {**_closed(further, noted), **closed}
     return Traces(
         agents=tuple(fields[0] for kind, *fields in lines if kind == "agent"),
         entries=tuple(fields[0] for kind, *fields in lines if kind == "entry"),
         workspaces=tuple(sorted(found.values(), key=lambda trace: trace.path)),
         has_state=any(kind == "state" for kind, *_ in lines),
+        closed=tuple(sorted(closed.values(), key=lambda place: place.path)),
+        stores_with_more=tuple(dict.fromkeys(_with_more(lines, stores))),
     )
 
 
@@ -83,20 +113,44 @@ def _asked(transport: Transport, stores: Sequence[str]) -> list[list[str]]:
 
 
 def _workspaces(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[str, WorkspaceTrace]:
-    """By their real paths. Only names that a profile may hold: what else lies in a store is not ours."""
+    """By their real paths."""
     found = {}
     for kind, *fields in lines:
         if kind != "workspace" or len(fields) != 6:
             continue
         number, name, count, nodes, jobs, real = fields
         is_counted = number.isdigit() and count.isdigit() and jobs.isdigit()
-        is_ours = re.fullmatch(NAME_PATTERN, name) and is_counted
-        if is_ours and int(number) < len(stores):
+        if _is_plain(name) and is_counted and int(number) < len(stores):
             known = tuple(node for node in nodes.split() if re.fullmatch(NAME_PATTERN, node))
             copies = tuple(_copies(lines, real))
             store = stores[int(number)]
             found[real] = WorkspaceTrace(store, name, int(count), known, int(jobs), copies)
     return found
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a command may name the directory of a workspace: a shell reads nothing else in it."""
+    return name.isprintable() and not name.startswith("~") and not {"$", "\\"} & set(name)
+
+
+def _closed(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[str, ClosedPlace]:
+    """What could not be read, by real paths."""
+    found = {}
+    for kind, *fields in lines:
+        if kind != "closed" or len(fields) != 4:
+            continue
+        number, name, reason, real = fields
+        if number.isdigit() and int(number) < len(stores) and _is_plain(name):
+            found[real] = ClosedPlace(stores[int(number)], name, reason)
+    return found
+
+
+def _with_more(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> Iterator[str]:
+    for kind, *fields in lines:
+        is_passed_over = kind == "workspace" and (len(fields) != 6 or not _is_plain(fields[1]))
+        is_more = kind == "more" or is_passed_over
+        if is_more and fields[0].isdigit() and int(fields[0]) < len(stores):
+            yield stores[int(fields[0])]
 
 
 def _copies(lines: Sequence[Sequence[str]], real: str) -> Iterator[tuple[str, str]]:

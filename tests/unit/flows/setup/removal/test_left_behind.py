@@ -11,7 +11,7 @@ import pytest
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.removal.in_use import InUse
 from scratchflow.flows.setup.removal.left_behind import left_behind, left_of_profile
-from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
+from scratchflow.flows.setup.removal.traces import ClosedPlace, Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.status import ElsewhereShown, SubmittedOpen
 from tests.unit.flows.setup.removal.conftest import STORE, commands, found, left
@@ -153,3 +153,18 @@ def test_no_command_removes_what_another_profile_still_uses(
     every = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
     assert not any("still used" in one.how for one in every)
     assert "`rm -rf /scratch/ada/work /scratch/ada/w /scratch/ada/.scratchflow`" in commands(every)
+
+
+def test_snapshots_of_a_profile_in_a_store_that_cannot_be_read_are_named(
+    settings: Settings,
+) -> None:
+    traces = Traces(closed=(ClosedPlace(STORE, "w", "Permission denied"),))
+    snapshots, _ = left_of_profile(settings, traces, {})
+    assert snapshots.startswith("its snapshots, if there are any, in /fsx/ada's store/w")
+
+
+def test_a_workspace_with_a_space_is_named_with_all_that_is_of_it(settings: Settings) -> None:
+    shown = left(settings, found(WorkspaceTrace(STORE, "my work", 2, ("n1",))))
+    text = commands(shown)
+    assert "/fsx/ada's store/my work" in shown[1].what
+    assert '"/scratch/ada/my work" /scratch/ada/.scratchflow' in text

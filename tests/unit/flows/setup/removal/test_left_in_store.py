@@ -9,7 +9,7 @@ import msgspec
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.removal.in_use import InUse
 from scratchflow.flows.setup.removal.left_behind import left_behind
-from scratchflow.flows.setup.removal.traces import WorkspaceTrace
+from scratchflow.flows.setup.removal.traces import ClosedPlace, Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.status import ElsewhereShown
 from tests.unit.flows.setup.removal.conftest import STORE, commands, found, left
@@ -67,6 +67,28 @@ def test_the_store_that_we_made_in_the_home_is_named_unless_another_profile_has_
     sharing = left(settings, traces, other=Profile(login="aws", workspace="x"))
     assert not any("rmdir" in one.how for one in sharing)
     assert not any("rmdir" in one.how for one in left(settings, found(traces.workspaces[1])))
+
+
+def test_a_store_of_ours_with_more_in_it_is_not_called_empty(settings: Settings) -> None:
+    store = "~/scratchflow"
+    more = Traces(workspaces=(WorkspaceTrace(store, "w", 1),), stores_with_more=(store,))
+    closed = (ClosedPlace(store, "x", "Permission denied"),)
+    for traces in (more, msgspec.structs.replace(more, stores_with_more=(), closed=closed)):
+        shown = left(settings, traces)[-1]
+        assert shown.what == "~/scratchflow on `aws`, with what else is in it"
+        assert shown.how == "`ssh aws 'ls -la ~/scratchflow'` shows that"
+
+
+def test_what_could_not_be_read_is_told_with_the_reason_and_the_next_step(
+    settings: Settings,
+) -> None:
+    traces = Traces(closed=(ClosedPlace(STORE, "w", "Permission denied"),))
+    _, shown = left(settings, traces)
+    assert "/fsx/ada's store/w on `aws`" in shown.what
+    assert "could not look there (Permission denied)" in shown.what
+    look, again = shown.how.split("`")[1::2]
+    assert shlex.split(look) == ["ssh", "aws", 'ls -ld "/fsx/ada\'s store/w"']
+    assert again == "scratchflow -p p setup --remove"
 
 
 def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(

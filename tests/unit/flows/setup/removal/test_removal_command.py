@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from scratchflow.config.settings import LOCAL
-from scratchflow.flows.setup.removal.removal_command import empty_removal_command, removal_command
+from scratchflow.flows.setup.removal.removal_command import far_command, removal_command
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ def test_a_real_shell_over_there_gets_the_one_path(store: str, path: str) -> Non
 
 
 def test_a_directory_is_removed_as_an_empty_one_over_there_and_here() -> None:
-    assert empty_removal_command("aws", "~/my s") == "ssh aws 'rmdir ~/\"my s\"'"
-    assert empty_removal_command(LOCAL, "~/s") == "rmdir ~/s"
+    assert far_command("aws", "rmdir", "~/my s") == "ssh aws 'rmdir ~/\"my s\"'"
+    assert far_command(LOCAL, "rmdir", "~/s") == "rmdir ~/s"

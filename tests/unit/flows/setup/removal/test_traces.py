@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace, look_for_traces
+from scratchflow.flows.setup.removal.traces import (
+    ClosedPlace,
+    Traces,
+    WorkspaceTrace,
+    look_for_traces,
+)
 from tests.process_transport import ProcessTransport
 
 OURS = ".local/share/scratchflow"
@@ -108,11 +113,44 @@ def test_stores_of_the_accounts_notes_are_looked_into_and_none_told_twice(
     assert not list(account.home.rglob("pwned"))
 
 
-@pytest.mark.parametrize("name", ["a b", "-rf", "$(touch pwned)", "x\ny", "é"])
-def test_a_name_that_no_profile_may_hold_is_not_ours(account: Account, name: str) -> None:
+@pytest.mark.parametrize("name", ["my work", "-rf", "it's; `id`", "é"])
+def test_a_workspace_is_found_whatever_a_profile_calls_it(account: Account, name: str) -> None:
+    account.snapshots(f"scratchflow/{name}", 1, "n1")
+    assert account.look().workspaces == (WorkspaceTrace("~/scratchflow", name, 1, ("n1",)),)
+
+
+@pytest.mark.parametrize("name", ["~root", "a\\b", "$(touch pwned)", "x\ny"])
+def test_a_name_that_a_shell_might_read_otherwise_is_passed_over(
+    account: Account, name: str
+) -> None:
     account.snapshots(f"scratchflow/{name}", 1)
-    assert account.look().workspaces == ()
+    found = account.look()
+    assert (found.workspaces, found.stores_with_more) == ((), ("~/scratchflow",))
     assert not list(account.home.rglob("pwned"))
+
+
+@pytest.mark.parametrize("kind", ["directory", "file"])
+def test_a_store_with_something_else_in_it_is_told(account: Account, kind: str) -> None:
+    account.snapshots("scratchflow/work", 1)
+    assert account.look().stores_with_more == ()
+    other = account.home / "scratchflow/mine"
+    other.mkdir() if kind == "directory" else other.touch()
+    assert account.look().stores_with_more == ("~/scratchflow",)
+
+
+def test_a_workspace_or_store_that_cannot_be_read_is_told_once_with_the_reason(
+    account: Account,
+) -> None:
+    account.snapshots("scratchflow/my work", 1, "n1")
+    account.snapshots("scratchflow/other", 1)
+    account.note(f"{account.home}/scratchflow/my work")
+    for place, name in (("scratchflow/my work", "my work"), ("scratchflow", "")):
+        (account.home / place).chmod(0)
+        found = account.look()
+        (account.home / place).chmod(0o700)
+        assert found.closed == (ClosedPlace("~/scratchflow", name, "Permission denied"),)
+        assert [one.name for one in found.workspaces] == ["other"] * bool(name)
+    assert account.look().closed == ()
 
 
 def test_records_of_submitted_jobs_are_counted_beside_the_snapshots(account: Account) -> None:
