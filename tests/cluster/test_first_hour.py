@@ -388,14 +388,14 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
     manifest = "scratchflow/p2/20261115T195140Z-570643.json"
     minicluster.login("sh", "-c", f"mkdir -p scratchflow/p2/nodes; touch {manifest}")
     with newcomer.types("setup", "--remove") as terminal:
-        rows = terminal.wait_for_question("Remove this? [Y/n]:")
+        rows = terminal.wait_for_question("Remove this? [y/N]:")
         assert rows[-5:-1] == [
             "This removes:",
             "  our lines from ~/.ssh/config",
             "  the ssh alias `compile_machine`",
             "  the agent and our notes on `login`",
         ]
-        terminal.press(ENTER)
+        terminal.press(f"y{ENTER}")
         assert terminal.end() == 0
         text = terminal.text
     assert "✓ removed the agent and our notes on `login`" in text
@@ -443,8 +443,8 @@ def test_remove_finds_an_agent_that_a_killed_setup_left(newcomer: Newcomer) -> N
         terminal.wait_for_question("Save this?")  # and then the terminal is closed with a kill
     assert newcomer.on_cluster() != ""
     with newcomer.types("setup", "login", "--remove") as terminal:
-        terminal.wait_for_question("Remove this? [Y/n]:")
-        terminal.press(ENTER)
+        terminal.wait_for_question("Remove this? [y/N]:")
+        terminal.press(f"y{ENTER}")
         assert terminal.end() == 0
         assert "✓ removed the agent and our notes on `login`" in terminal.text
     assert newcomer.on_cluster() == ""

@@ -98,6 +98,11 @@ done
 if [ -d .local/state/scratchflow ]; then
     printf '%s\t%s\t%s\n' "$mark" state .local/state/scratchflow
 fi
+if [ -e .unison/scratchflow.prf ]; then
+    printf '%s\t%s\t%s\n' "$mark" unison scratchflow
+elif [ -d .unison ]; then
+    printf '%s\t%s\t%s\n' "$mark" unison other
+fi
 for note in .local/share/scratchflow/stores/*.json; do
     [ ! -f "$note" ] || printf '%s\t%s\t%s\n' "$mark" note "$(cat -- "$note")"
 done

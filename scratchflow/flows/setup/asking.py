@@ -35,11 +35,13 @@ class Asker(Protocol):
         """One of the choices by its number, or any other text where that is taken; Enter is the first."""
 
 
-def require_agreement(asker: Asker, question: str, what: str, by_hand: str) -> None:
+def require_agreement(
+    asker: Asker, question: str, what: str, by_hand: str, *, default: bool = True
+) -> None:
     """Raises Declined unless the answer is yes, now or beforehand."""
     if asker.agrees:
         return
     if not asker.can_ask:
         raise Declined(what=what, by_hand=by_hand)
-    if not asker.confirm(question):
+    if not asker.confirm(question, default=default):
         raise Declined.by_answer()

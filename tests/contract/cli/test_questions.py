@@ -99,8 +99,8 @@ def test_setup_remove(desk: Desk, size: tuple[int, int]) -> None:
     config.chmod(0o600)
     include.apply(include.plan_install(SshPaths.of(config)))
     with desk.terminal(size, "setup", "--remove") as terminal:
-        terminal.wait_for_question("Remove this? [Y/n]:")
-        terminal.press(ENTER)
+        terminal.wait_for_question("Remove this? [y/N]:")
+        terminal.press(f"y{ENTER}")
         assert terminal.end() == 0
     assert config.read_text() == "Host uni\n"
 

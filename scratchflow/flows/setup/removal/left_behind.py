@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
 from scratchflow.config.settings import LOCAL, Settings
 from scratchflow.flows.setup.removal.in_use import (
@@ -14,7 +16,13 @@ from scratchflow.flows.setup.removal.in_use import (
     users_of,
 )
 from scratchflow.flows.setup.removal.left_at_former_scratch import copies_at_former_scratch
-from scratchflow.flows.setup.removal.left_here import completion_left, left_here, ssh_backup_left
+from scratchflow.flows.setup.removal.left_here import (
+    completion_left,
+    left_here,
+    program_left,
+    settings_left,
+    ssh_backup_left,
+)
 from scratchflow.flows.setup.removal.left_in_store import (
     number_of,
     snapshots_left,
@@ -40,6 +48,7 @@ _GOES_WITH_AGENT = {
 }
 _OUR_DIRECTORY = "~/.local/share/scratchflow"
 _STATE_DIRECTORY = "~/.local/state/scratchflow"
+_UNISON = "~/.unison"
 _NOTHING = InUse()
 
 
@@ -50,14 +59,16 @@ def left_behind(
     *,
     all_profiles: bool = False,
     in_use: InUse = _NOTHING,
+    synced: Collection[str] = (),
 ) -> list[LeftBehind]:
     """Jobs that go on, the profile, every workspace's snapshots, copies on scratch, notes and cache.
 
     `traces` is what the cluster said; None when it could not be asked. `others` are the other
     profiles of the file: what is theirs is named as that, and without a command that removes it unless all
-    profiles go. No command that removes what a job of `in_use` needs is shown without that job.
+    profiles go. No command that removes what a job of `in_use` needs is shown without that job. `synced` are
+    the profiles that `[sync]` names.
     """
-    scope = Scope(settings, others, in_use, all_profiles)
+    scope = Scope(settings, others, in_use, all_profiles, synced)
     found = list(jobs_left(in_use, settings.name, scope.login, others))
     found += _profiles(scope)
     if scope.profile.scheduler == "slurm":
@@ -68,7 +79,10 @@ def left_behind(
     goes = _GOES_WITH_AGENT if is_here else set()
     first = only_after([], in_use.numbers) if is_here else ""
     found += ssh_backup_left(settings)
-    return [*found, *left_here(goes, first, users), *completion_left(users)]
+    found += [*left_here(goes, first, users), *completion_left(users)]
+    if not users:
+        found += settings_left(settings, others)
+    return [*found, program_left(Path(sys.prefix))] if all_profiles else found
 
 
 def left_of_profile(
@@ -151,11 +165,27 @@ def _on_cluster(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
     yield from _notes_there(scope, traces)
 
 
+def _by_sync(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
+    """What `sync` left in the home; other homes are those of other login hosts."""
+    of_host = {name for name, profile in scope.others.items() if profile.login == scope.login}
+    synced = {scope.settings.name, *of_host}.intersection(scope.synced)
+    if not traces.has_unison or not (traces.ran_sync or synced):
+        return
+    names = sorted(of_host.intersection(scope.staying, synced))
+    command = f"`{removal_command(scope.login, _UNISON)}`: gone for good"
+    yield LeftBehind(
+        what=f"what `sync` left in {_UNISON} on `{scope.login}`: what it knows of the last sync,"
+        f" and in {_UNISON}/backup old versions of your files",
+        how=still_used(names) if names else f"only if you do not use unison yourself: {command}",
+    )
+
+
 def _notes_there(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
     """What is of the account, not of one profile: every profile of that login host uses it."""
     login = scope.login
     names = [name for name, profile in scope.staying.items() if profile.login == login]
     rest = [entry for entry in traces.entries if entry not in _GOES_WITH_AGENT]
+    yield from _by_sync(scope, traces)
     if traces.has_state and login != LOCAL:
         yield LeftBehind(
             what=f"what commands remember in {_STATE_DIRECTORY} on `{login}`",

@@ -1,14 +1,16 @@
-"""What is left on this machine: the profile `local`, what commands remember, completion, the ssh config as it was."""
+"""What is left on this machine: the profile `local`, what commands remember, completion, settings, the program itself."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from scratchflow.config.edit import plan_edits
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
 from scratchflow.flows.setup.removal.in_use import still_used
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.workspace.lock import has_loop
@@ -50,6 +52,38 @@ def left_here(goes: set[str], first: str, users: Sequence[str]) -> Iterator[Left
             names = [LOCAL] if directory == data and has_work else users
             how = still_used(names, users[0]) if users else command
             yield LeftBehind(what=f"{what} in {directory}", how=how)
+
+
+def settings_left(settings: Settings, others: Iterable[str]) -> Iterator[LeftBehind]:
+    """What stays in the configuration file when no cluster's profile is in it any more, as `[sync]`."""
+    path = settings.path
+    if not path.is_file():
+        return
+    removals = [("default_profile",), *(("profiles", name) for name in (settings.name, *others))]
+    try:
+        rest = plan_edits(path, {}, removals).after.strip()
+    except ScratchflowError:
+        rest = "something that cannot be read"
+    if rest:
+        file, directory = (shlex.quote(str(one)) for one in (path, path.parent))
+        yield LeftBehind(
+            what=f"{path}, in which more than profiles stays, and its directory",
+            how=f"`rm {file}`, then `rmdir {directory}` if nothing of yours is in it",
+        )
+
+
+def program_left(environment: Path) -> LeftBehind:
+    """The program itself, in the Python environment that it runs from; last, as the commands above need it."""
+    above = environment.parts[-3:-1]
+    quoted = shlex.quote(str(environment))
+    if above == ("pipx", "venvs"):
+        how = "`pipx uninstall scratchflow`"
+    elif above == ("uv", "tools"):
+        how = "`uv tool uninstall scratchflow`"
+    else:
+        pip = f"{quoted}/bin/python -m pip uninstall scratchflow"
+        how = f"`{pip}`, or `rm -rf {quoted}` if you made that for scratchflow alone"
+    return LeftBehind(what=f"scratchflow itself, in {environment}", how=how)
 
 
 def _workspaces_in(scratch: Path) -> list[str]:

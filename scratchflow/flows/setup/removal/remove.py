@@ -12,7 +12,14 @@ import msgspec
 from scratchflow.agent.delivery.install import uninstall
 from scratchflow.agent.request import asking
 from scratchflow.config.file import config_path
-from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
+from scratchflow.config.settings import (
+    LOCAL,
+    Asked,
+    Settings,
+    given_settings,
+    load_settings,
+    sync_options,
+)
 from scratchflow.flows.setup.asking import Asker, require_agreement
 from scratchflow.flows.setup.profiles import known_profiles, name_for
 from scratchflow.flows.setup.removal.held import kept_for_nodes, require_released
@@ -21,7 +28,7 @@ from scratchflow.flows.setup.removal.left_behind import left_behind
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.flows.setup.table import shown_home
 from scratchflow.model.errors.agent import AgentMismatch, AgentMissing
-from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.model.events import Emit, Progress
@@ -79,8 +86,9 @@ def remove(
     is_cluster = settings.profile.scheduler == "slurm"
     profiles = _other_profiles(asked, settings, environment)
     going = _of_login(profiles, settings) if options.all_profiles else {}
+    elsewhere = _on_other_hosts(settings, profiles) if options.all_profiles else []
     if options.dry_run:
-        kept += kept_for_nodes({settings.name: settings.profile, **going})
+        kept += [*elsewhere, *kept_for_nodes({settings.name: settings.profile, **going})]
         removes = _removed_in_words(settings, others, profiles, diff, has_agent=is_cluster)
         return SetupRemoved(
             ssh_config_diff=diff, agent_removed=False, kept=kept, removes=removes, dry_run=True
@@ -91,7 +99,7 @@ def remove(
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
     has_agent = is_there and not in_use
     removes = _removed_in_words(settings, others, profiles, diff, has_agent=has_agent)
-    _require_agreement(asker, diff, removes)
+    _require_agreement(asker, diff, removes, elsewhere)
     if not others.of_alias:
         remove_alias(places, settings.profile.alias)
     if not others.of_ssh_config:
@@ -107,7 +115,12 @@ def remove(
             end_shared_login(settings, environment)
     # Only now: what was taken away above, like our copy of the ssh config, is not left.
     left = left_behind(
-        settings, reached.traces, profiles, all_profiles=options.all_profiles, in_use=in_use
+        settings,
+        reached.traces,
+        profiles,
+        all_profiles=options.all_profiles,
+        in_use=in_use,
+        synced=_synced(asked, environment),
     )
     return SetupRemoved(
         ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
@@ -172,13 +185,37 @@ def _to_node(places: SshPaths, alias: str, elsewhere: Collection[str]) -> str:
     return f", which leads to `{found.node}` of profile `{found.profile}`: {clear}"
 
 
-def _require_agreement(asker: Asker, diff: str, removes: list[str]) -> None:
+def _on_other_hosts(settings: Settings, profiles: Mapping[str, Profile]) -> list[str]:
+    """What stays although all profiles go: only this profile's login host is reached."""
+    by_login: dict[str, str] = {}
+    for name, profile in profiles.items():
+        if profile.login not in {settings.profile.login, LOCAL}:
+            by_login.setdefault(profile.login, name)
+    return [
+        f"the agent and our notes on `{login}`, of profile `{name}`:"
+        f" `scratchflow -p {name} setup --remove` removes them"
+        for login, name in by_login.items()
+    ]
+
+
+def _synced(asked: Asked, environment: Mapping[str, str]) -> list[str]:
+    """The profiles that `[sync]` names; none when one of them does not exist."""
+    try:
+        return sync_options(asked, environment).profiles
+    except ScratchflowError:
+        return []
+
+
+def _require_agreement(asker: Asker, diff: str, removes: list[str], stays: list[str]) -> None:
     if not removes:
         return
     if asker.can_ask:
         shown = [diff, ""] if diff else []
-        asker.tell([*shown, "This removes:", *(f"  {what}" for what in removes)])
-    require_agreement(asker, "Remove this?", "the removal", "delete what is named above")
+        shown += ["This removes:", *(f"  {what}" for what in removes)]
+        shown += ["This stays:", *(f"  {what}" for what in stays)] if stays else []
+        asker.tell(shown)
+    by_hand = "delete what is named above"
+    require_agreement(asker, "Remove this?", "the removal", by_hand, default=False)
 
 
 class _Reached:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -20,6 +20,8 @@ class Scope(msgspec.Struct, frozen=True):
     in_use: InUse = InUse()
     all_profiles: bool = False
     """Whether the others go as well."""
+    synced: Collection[str] = ()
+    """The profiles that `[sync]` names."""
 
     @property
     def profile(self) -> Profile:

@@ -57,6 +57,9 @@ class Traces(msgspec.Struct, frozen=True):
     workspaces: tuple[WorkspaceTrace, ...] = ()
     # Whether commands of the account remember something, in its directory for state.
     has_state: bool = False
+    # Whether unison keeps something in the account, and whether `sync` ran it there.
+    has_unison: bool = False
+    ran_sync: bool = False
     closed: tuple[ClosedPlace, ...] = ()
     # Stores, as profiles write them, in which there is more than these workspaces.
     stores_with_more: tuple[str, ...] = ()
@@ -99,6 +102,8 @@ def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
         entries=tuple(fields[0] for kind, *fields in lines if kind == "entry"),
         workspaces=tuple(sorted(found.values(), key=lambda trace: trace.path)),
         has_state=any(kind == "state" for kind, *_ in lines),
+        has_unison=any(kind == "unison" for kind, *_ in lines),
+        ran_sync=["unison", "scratchflow"] in lines,
         closed=tuple(sorted(closed.values(), key=lambda place: place.path)),
         stores_with_more=tuple(dict.fromkeys(_with_more(lines, stores))),
     )

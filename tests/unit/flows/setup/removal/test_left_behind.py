@@ -108,7 +108,7 @@ def test_no_command_that_removes_what_a_job_needs_is_shown_without_that_job(
     held = [ElsewhereShown(profile="lab", job_id=45, state="running", node="n2")]
     in_use = InUse(held, [SubmittedOpen(job_id=37, waits=True)])
     shown = left_behind(settings, traces, {"lab": lab}, all_profiles=True, in_use=in_use)
-    hows = [one.how.partition("`")[0] for one in shown if "rm -rf" in one.how]
+    hows = [one.how.partition("`")[0] for one in shown[:-1] if "rm -rf" in one.how]
     assert hows == [
         "only when job 45 has ended, which saves there: ",
         "only when job 37 has ended, which may need it: ",
@@ -168,3 +168,26 @@ def test_a_workspace_with_a_space_is_named_with_all_that_is_of_it(settings: Sett
     text = commands(shown)
     assert "/fsx/ada's store/my work" in shown[1].what
     assert '"/scratch/ada/my work" /scratch/ada/.scratchflow' in text
+
+
+def test_what_sync_left_in_the_home_is_named_and_not_what_only_the_user_has_there(
+    settings: Settings,
+) -> None:
+    def shown(traces: Traces, *synced: str, **others: Profile) -> list[str]:
+        found = left_behind(settings, traces, others, synced=synced)
+        return [one.how for one in found if "~/.unison" in one.what]
+
+    ran, other = Traces(has_unison=True, ran_sync=True), Traces(has_unison=True)
+    (how,) = shown(ran)
+    assert how == (
+        "only if you do not use unison yourself: `ssh aws 'rm -rf ~/.unison'`: gone for good"
+    )
+    assert (shown(other), shown(other, "p")) == ([], [how])
+    (used,) = shown(ran, "p", "second", second=settings.profile)
+    assert used.startswith("still used by profile `second`")
+    assert shown(ran, "p", "far", far=Profile(login="far")) == [how]
+
+
+def test_with_all_profiles_the_program_itself_comes_last(settings: Settings) -> None:
+    *_, last = left_behind(settings, Traces(), {}, all_profiles=True)
+    assert last.what.startswith("scratchflow itself, in ")

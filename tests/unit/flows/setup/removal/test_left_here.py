@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Settings
+from scratchflow.flows.setup.removal.left_here import program_left, settings_left
 from scratchflow.workspace.lock import LOOP_LOCK
 from scratchflow.workspace.notes import write_base
 from scratchflow.workspace.workspace import Workspace
@@ -93,3 +94,28 @@ def test_the_auto_backup_of_the_profile_local_is_named_while_it_runs(
             one.how for one in left(settings, found())
         )
     assert not any("auto-backup" in one.what for one in left(settings, found()))
+
+
+def test_a_configuration_file_in_which_more_than_profiles_stays_is_named(
+    settings: Settings,
+) -> None:
+    assert not list(settings_left(settings, []))
+    text = settings.path.read_text()
+    settings.path.write_text(f"{text}[profiles.q]\nlogin = 'b'\n\n[sync]\nprofiles = []\n")
+    (shown,) = settings_left(settings, ["q"])
+    assert str(settings.path) in shown.what
+    assert shown.how.startswith(f"`rm {settings.path}`, then `rmdir {settings.path.parent}`")
+
+
+@pytest.mark.parametrize(
+    ("environment", "how"),
+    [
+        ("/h/.local/share/pipx/venvs/scratchflow", "`pipx uninstall scratchflow`"),
+        ("/h/.local/share/uv/tools/scratchflow", "`uv tool uninstall scratchflow`"),
+        ("/h/my env", "`'/h/my env'/bin/python -m pip uninstall scratchflow`"),
+    ],
+)
+def test_the_program_is_uninstalled_as_it_was_installed(environment: str, how: str) -> None:
+    shown = program_left(Path(environment))
+    assert shown.what == f"scratchflow itself, in {environment}"
+    assert shown.how.startswith(how)

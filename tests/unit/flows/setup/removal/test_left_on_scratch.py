@@ -58,7 +58,7 @@ def test_an_environment_that_another_profile_uses_is_not_removed(settings: Setti
     assert env.what == "/scratch/ada/env on the scratch of n1"
     assert env.how.startswith("still used by profile `mini`")
     assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow/w`" in copies.how
-    *_, every = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
+    *_, every, _ = left_behind(settings, traces, {"mini": mini}, all_profiles=True)
     assert "`rm -rf /scratch/ada/w /scratch/ada/env /scratch/ada/.scratchflow`" in every.how
 
 

@@ -321,8 +321,10 @@ def test_with_all_profiles_the_question_says_which_alias_leads_to_a_node_of_anot
     point_alias(laptop.places, "lab", AliasTarget("lab", "node-2", "ada", "other"))
     asker = Answers(True)
     foretold = laptop.remove(NOBODY, dry_run=True, all_profiles=True)
-    assert foretold.kept == []
+    stays = "the agent and our notes on `other`, of profile `lab`: `scratchflow -p lab setup --remove` removes them"
+    assert foretold.kept == [stays]
     done = laptop.remove(asker, all_profiles=True)
+    assert asker.said[-3:] == ["This stays:", f"  {stays}", "Remove this?"]
     (told,) = [what for what in done.removes if "`lab`," in what]
     assert told == (
         "the ssh alias `lab`, which leads to `node-2` of profile `lab`:"
@@ -378,6 +380,13 @@ def test_the_question_names_everything_that_a_yes_does(laptop: Laptop) -> None:
         "Remove this?",
     ]
     assert [f"  {what}" for what in done.removes] == asked[1:-1]
+
+
+def test_enter_removes_nothing(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    with pytest.raises(Declined):
+        laptop.remove(Answers(""))
+    assert laptop.is_untouched
 
 
 def test_a_store_that_does_not_answer_keeps_nobody_from_removing(laptop: Laptop) -> None:

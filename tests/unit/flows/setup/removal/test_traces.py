@@ -129,6 +129,15 @@ def test_a_name_that_a_shell_might_read_otherwise_is_passed_over(
     assert not list(account.home.rglob("pwned"))
 
 
+def test_what_unison_keeps_is_told_and_whether_sync_ran_it(account: Account) -> None:
+    seen = []
+    for make in (Path.mkdir, lambda place: (place / "scratchflow.prf").touch()):
+        make(account.home / ".unison")
+        found = account.look()
+        seen.append((found.has_unison, found.ran_sync))
+    assert seen == [(True, False), (True, True)]
+
+
 @pytest.mark.parametrize("kind", ["directory", "file"])
 def test_a_store_with_something_else_in_it_is_told(account: Account, kind: str) -> None:
     account.snapshots("scratchflow/work", 1)
