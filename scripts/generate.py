@@ -71,8 +71,8 @@ def errors_json() -> str:
                 "code": error.code,
                 "exit_code": error.exit_code,
                 "meaning": error.__doc__,
-                "message": error.message,
-                "hint": error.hint,
+                "message": _plain(error.message),
+                "hint": _plain(error.hint),
                 "retryable": error.retryable,
                 "bug": error.bug,
             }
@@ -84,6 +84,11 @@ def errors_json() -> str:
         "mixed_warnings_exit_code": MIXED_WARNINGS_EXIT_CODE,
     }
     return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Without how a field is quoted."""
+    return text.replace(":sh}", "}")
 
 
 def errors_page() -> str:
@@ -113,7 +118,7 @@ def errors_page() -> str:
 def _row(error: type[ScratchflowError]) -> str:
     exit_code = "128+N" if error is EndedBySignal else str(error.exit_code)
     again = "yes" if error.retryable else ""
-    hint = error.hint.replace("|", "\\|")
+    hint = _plain(error.hint).replace("|", "\\|")
     return f"| {exit_code} | `{error.code}` | {error.__doc__} | {hint} | {again} |"
 
 

@@ -185,10 +185,12 @@ def _require_safe(directory: Path, *, is_store: bool) -> None:
     with store_errors(directory):
         found = os.lstat(directory)
     if not stat.S_ISDIR(found.st_mode):
+        from shlex import quote  # not for every start
+
         raise StoreUnusable(
             path=directory,
             reason="it is not a directory",
-            remedy=f"`ls -ld {directory}` shows what it is; set `store` in the profile to a directory",
+            remedy=f"`ls -ld {quote(str(directory))}` shows what it is; set `store` in the profile to a directory",
         )
     _require_ours(directory, found, is_store=is_store)
     _require_closed(directory, found, is_store=is_store)
@@ -211,10 +213,12 @@ def _require_closed(directory: Path, found: os.stat_result, *, is_store: bool) -
     # With the sticky bit, others can add names to a shared store but not replace ours.
     if is_store and found.st_mode & stat.S_ISVTX:
         return
+    from shlex import quote  # not for every start
+
     raise StoreUnusable(
         path=directory,
         reason="others may write to it, and so could replace your snapshots",
-        remedy=f"look at what is in it, then close it with `chmod go-w {directory}`",
+        remedy=f"look at what is in it, then close it with `chmod go-w {quote(str(directory))}`",
     )
 
 

@@ -51,7 +51,9 @@ def translated(error: OSError, path: Path) -> ScratchflowError:
     if (
         "{path}" in remedy
     ):  # not for a mount that gives no answer: looking there may take as long again
-        remedy = remedy.replace("{path}", str(_seen(path)))
+        from shlex import quote  # not for every start
+
+        remedy = remedy.replace("{path}", quote(str(_seen(path))))
     return StoreUnusable(path=path, reason=reason, remedy=remedy)
 
 

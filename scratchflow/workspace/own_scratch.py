@@ -36,10 +36,12 @@ def require_own_scratch(workspace: Workspace) -> None:
     _require_owner(str(workspace.scratch), found, {os.geteuid(), 0})
     if _others_may_write(found):
         if not found.st_mode & stat.S_ISVTX:
+            from shlex import quote  # not for every start
+
             raise ScratchUnsafe(
                 path=workspace.scratch,
                 reason="others may write to it, and could replace your files",
-                remedy=f"look at what is in it, then `chmod go-w {workspace.scratch}`",
+                remedy=f"look at what is in it, then `chmod go-w {quote(str(workspace.scratch))}`",
             )
         # Shared, like /tmp: others cannot rename what is ours, but may have been here first.
         for root in workspace.roots:

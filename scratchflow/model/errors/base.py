@@ -13,6 +13,19 @@ from typing import ClassVar
 from scratchflow.model.text import printable
 
 
+class _Field(str):
+    """A field as message and hint take it: `{path}` as it is, `{path:sh}` as one word for a shell."""
+
+    __slots__ = ()
+
+    def __format__(self, how: str) -> str:
+        if how != "sh":
+            return super().__format__(how)
+        from shlex import quote  # not for every start
+
+        return quote(self)
+
+
 class ScratchflowError(Exception):
     """A failure that was foreseen: it has a code, an exit code, and a next step."""
 
@@ -29,14 +42,17 @@ class ScratchflowError(Exception):
     def __init__(self, **fields: object) -> None:
         # Fields hold foreign text (file names, Slurm's words): escaped once, here.
         self.fields = {name: printable(value) for name, value in fields.items()}
-        super().__init__(self.message.format_map(self.fields))
+        super().__init__(self._filled_in(self.message))
 
     @property
     def shown_hint(self) -> str:
         """The next step, with the fields of this failure filled in."""
         if self._agent_hint is not None:
             return self._agent_hint
-        return self.hint.format_map(self.fields)
+        return self._filled_in(self.hint)
+
+    def _filled_in(self, text: str) -> str:
+        return text.format_map({name: _Field(value) for name, value in self.fields.items()})
 
     def rephrase(self, change: Callable[[str], str]) -> None:
         """Changes what it says, and the next step: whoever asked knows more than the one who failed."""

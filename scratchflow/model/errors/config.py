@@ -24,7 +24,7 @@ class ConfigUnreadable(ScratchflowError):
     code = "config.unreadable"
     exit_code = 10
     message = "cannot read the configuration file `{path}`: {reason}"
-    hint = "it has to be a TOML text file that you may read; `ls -ld {path}` shows what it is"
+    hint = "it has to be a TOML text file that you may read; `ls -ld {path:sh}` shows what it is"
 
 
 class ConfigUnwritable(ScratchflowError):

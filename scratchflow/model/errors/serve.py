@@ -11,7 +11,7 @@ class ServerFailed(ScratchflowError):
     code = "serve.failed"
     exit_code = 40
     message = "`{name}` ended on `{node}` before it answered ({how}): {words}"
-    hint = "`scratchflow run -- cat {log}` shows all it printed"
+    hint = "`scratchflow run -- cat {log:sh}` shows all it printed"
 
 
 class ServerSilent(ScratchflowError):
@@ -22,9 +22,7 @@ class ServerSilent(ScratchflowError):
     message = (
         "`{name}` does not listen on {where} on `{node}` after {seconds} s, and was ended: {words}"
     )
-    hint = (
-        "it has to listen where its words say; `scratchflow run -- cat {log}` shows all it printed"
-    )
+    hint = "it has to listen where its words say; `scratchflow run -- cat {log:sh}` shows all it printed"
     retryable = True
 
 

@@ -96,7 +96,7 @@ class StoreNotShared(ScratchflowError):
         "`{store}` on {node} and `{other}` on {login} are not the same directory; nothing was saved"
     )
     hint = (
-        "check that it is mounted on {node} (`findmnt -T {store}`), or set `store` in the profile to a "
+        "check that it is mounted on {node} (`findmnt -T {store:sh}`), or set `store` in the profile to a "
         "directory on shared storage: `scratchflow config set store PATH`"
     )
 
@@ -108,8 +108,8 @@ class StoreLost(ScratchflowError):
     exit_code = 10
     message = "the store `{store}` was there before, and is empty on `{host}` now"
     hint = (
-        "check that its file system is mounted (`findmnt -T {store}`); if you removed the store on purpose, "
-        "`rm {note}` on `{host}` lets a new one begin there{from_mirror}"
+        "check that its file system is mounted (`findmnt -T {store:sh}`); if you removed the store on purpose, "
+        "`rm {note:sh}` on `{host}` lets a new one begin there{from_mirror}"
     )
 
 
@@ -123,15 +123,18 @@ class StoreReplaced(ScratchflowError):
         "hold snapshot {snapshot}, so nothing is saved to it"
     )
     hint = (
-        "check that it is mounted (`findmnt -T {store}`); {aside}{from_mirror}if the old store is gone "
+        "check that it is mounted (`findmnt -T {store:sh}`); {aside}{from_mirror}if the old store is gone "
         "for good, start a new one with `scratchflow config set store PATH` and another path"
     )
 
     @staticmethod
     def keeping(workspace: object, snapshot: str, node: str) -> str:
         """What makes room for what another store has. By this name `clear` and `hop` know what it keeps, and keep the node as long as it is there."""
+        from shlex import quote  # not for every start
+
+        there, aside = quote(str(workspace)), quote(f"{workspace}.before-{snapshot}")
         return (
-            f"if it is, `mv {workspace} {workspace}.before-{snapshot}` on {node} keeps what is there,"
+            f"if it is, `mv {there} {aside}` on {node} keeps what is there,"
             " and `scratchflow up` brings the newest snapshot; "
         )
 

@@ -133,7 +133,7 @@ class WorkspaceFailed(ScratchflowError):
     code = "workspace.failed"
     exit_code = 1
     message = "`{path}`: {reason}"
-    hint = "check that you may write to `{path}`, and that its disk has no errors (`dmesg`, `df -h {path}`)"
+    hint = "check that you may write to `{path}`, and that its disk has no errors (`dmesg`, `df -h {path:sh}`)"
 
 
 class LimitReached(ScratchflowError):
@@ -200,7 +200,7 @@ class ScratchClosed(ScratchflowError):
     code = "scratch.closed"
     exit_code = 10
     message = "scratch `{path}` on `{node}` is yours, and closed to you"
-    hint = "`chmod u+rwx {path}` there opens it; nothing in it was touched"
+    hint = "`chmod u+rwx {path:sh}` there opens it; nothing in it was touched"
 
 
 class ScratchUnusable(ScratchflowError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path, PurePosixPath
 
 from scratchflow.model.errors.base import ScratchflowError
@@ -50,7 +51,7 @@ def shell_without(error: ScratchflowError) -> str:
 def _way_back(profile: Profile, layer: str, path: str) -> str:
     saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
     if any(PurePosixPath(path).is_relative_to(one) for one in saved):
-        return f"`scratchflow restore --path {path}` brings it from the newest snapshot, if that has it"
+        return f"`scratchflow restore --path {shlex.quote(path)}` brings it from the newest snapshot, if that has it"
     if PurePosixPath(path) != PurePosixPath("env"):
         return "make it again there"
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import queue
+import shlex
 import shutil
 import signal
 import subprocess
@@ -147,7 +148,7 @@ def cannot_start(command: Sequence[str], environment: Mapping[str, str], directo
     program, path = command[0], environment.get("PATH")
     here = directory / program  # where `srun` looks first
     if here.is_file() and not os.access(here, os.X_OK):
-        return f"`{program}` is not executable: `chmod +x {program}` in the workspace, then submit it again"
+        return f"`{program}` is not executable: `chmod +x {shlex.quote(program)}` in the workspace, then submit it again"
     if here.is_file() or ("/" not in program and shutil.which(program, path=path)):
         return ""
     if "/" in program:

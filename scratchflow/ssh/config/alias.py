@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -135,7 +136,8 @@ def make_private_directory(directory: Path) -> None:
         reason = "it belongs to somebody else"
     except OSError as error:
         reason = _words(error)
-    raise _refusal(directory, reason, f"`ls -ld {directory}` shows what it is; move it away")
+    look = f"`ls -ld {shlex.quote(str(directory))}`"
+    raise _refusal(directory, reason, f"{look} shows what it is; move it away")
 
 
 def _replace_checked(

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ class UserFile(msgspec.Struct, frozen=True):
         if self.status and stat.S_IMODE(self.status.st_mode) & 0o022:
             raise self.refusal(
                 "others may write to it, and ssh refuses such a file",
-                f"run `chmod go-w {self.target}`, then try again",
+                f"run `chmod go-w {shlex.quote(str(self.target))}`, then try again",
             )
 
     def require_writable(self) -> None:
@@ -95,9 +96,8 @@ def read_user_file(places: SshPaths) -> UserFile:
         return UserFile(places, target, None, None)
     except OSError as error:
         reason = f"it cannot be read ({_words(error)})"
-    raise SshConfigRefused(
-        path=places.config, reason=reason, remedy=f"`ls -ld {places.config}` shows what it is"
-    )
+    remedy = f"`ls -ld {shlex.quote(str(places.config))}` shows what it is"
+    raise SshConfigRefused(path=places.config, reason=reason, remedy=remedy)
 
 
 def swap(user_file: UserFile, after: bytes | None) -> bool:

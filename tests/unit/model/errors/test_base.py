@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from scratchflow.model.errors.base import EndedBySignal, exit_code_for
 from scratchflow.model.errors.config import ConfigUnknownKey
+from scratchflow.model.errors.store import StoreLost, StoreReplaced
 
 
 def test_a_forgotten_field_is_noticed_at_the_raise() -> None:
@@ -21,6 +24,21 @@ def test_a_signal_exits_with_128_and_its_number() -> None:
 def test_hostile_fields_are_escaped_once() -> None:
     error = ConfigUnknownKey(key="a\x1b[2J{origin}", origin="[/]", suggestion="")
     assert str(error) == r'unknown key "a\x1b[2J{origin}" in [/]'
+
+
+def test_a_path_in_a_command_is_one_word_for_a_shell() -> None:
+    error = StoreLost(
+        store="/h/my store; touch PWN/it's", host="login", note="/h/a b", from_mirror=""
+    )
+    commands = error.shown_hint.split("`")[1::2]
+    assert shlex.split(commands[0]) == ["findmnt", "-T", "/h/my store; touch PWN/it's"]
+    assert shlex.split(commands[1]) == ["rm", "/h/a b"]
+    assert "`/h/my store; touch PWN/it's`" in str(error)
+
+
+def test_what_makes_room_for_another_store_is_typed_as_it_stands() -> None:
+    words = StoreReplaced.keeping("/s/my work", "X", "n1").split("`")[1]
+    assert shlex.split(words) == ["mv", "/s/my work", "/s/my work.before-X"]
 
 
 @pytest.mark.parametrize(

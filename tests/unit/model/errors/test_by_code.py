@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -47,6 +48,12 @@ def test_every_error_says_what_happened_and_what_to_do(error: type[ScratchflowEr
     assert error.hint
     assert error.__doc__
     assert "\n" not in error.__doc__
+
+
+@ERRORS
+def test_a_field_in_a_command_of_the_shell_is_quoted(error: type[ScratchflowError]) -> None:
+    programs = r"findmnt|ls|rm|mv|chmod|cat|df|scratchflow run -- cat"
+    assert not re.search(rf"`(?:{programs}) [^`]*{{\w+}}", error.hint)
 
 
 @ERRORS
