@@ -22,7 +22,11 @@ def cancel(
     context: typer.Context,
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[JOB]...", help="Jobs, or tasks like `41_3`.", show_default=False),
+        typer.Argument(
+            metavar="[JOB]...",
+            help="Jobs by number or name, or tasks like `41_3`.",
+            show_default=False,
+        ),
     ] = None,
     mine: Annotated[
         bool, typer.Option("--mine", help="All jobs of this workspace that have not ended.")

@@ -50,7 +50,7 @@ from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
 
 JOB = typer.Argument(
-    metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
+    metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, a name, or `last`."
 )
 
 T = TypeVar("T", JobInspected, JobsCompared)

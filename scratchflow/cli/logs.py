@@ -14,7 +14,7 @@ from scratchflow.model.results.jobs import LogsShown
 LAST = "last"
 LAST_JOB = typer.Argument(
     metavar="[JOB]",
-    help="Slurm's number, `41_3` for a task, or the id's end; the last job unless given.",
+    help="Slurm's number, `41_3` for a task, the id's end or a name; the last job unless given.",
     show_default=False,
 )
 

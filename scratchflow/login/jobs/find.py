@@ -1,9 +1,9 @@
-"""Which job people mean: by Slurm's number, by our id or the end of it, or the last one. Damaged records are told."""
+"""Which job people mean: by Slurm's number, our id or the end of it, its name, or the last one. Damaged records are told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -11,6 +11,7 @@ from scratchflow.cluster.slurm.batch.sbatch import number_ranges
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors.jobs import JobMissing, TaskMissing
 from scratchflow.model.job import JobRecord
+from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import job_directory, read_jobs
 
@@ -24,6 +25,8 @@ class Jobs(msgspec.Struct, frozen=True):
 
     records: list[JobRecord]
     damaged: list[str]
+    # Says something to whoever asked.
+    remark: Callable[[str], None] = lambda _: None
 
     def find(self, wanted: str) -> tuple[JobRecord, int | None]:
         """As `find_job`; JobMissing also when the record of the one that is meant cannot be read."""
@@ -32,12 +35,22 @@ class Jobs(msgspec.Struct, frozen=True):
         if text == LAST and any(job > newest for job in self.damaged):
             raise _cannot_be_read(wanted, self.damaged[-1])
         try:
-            return find_job(self.records, wanted)
+            record, task = find_job(self.records, wanted)
         except JobMissing:
             for job in self.damaged:
                 if len(text) >= _SHORTEST_END and job.endswith(text):
                     raise _cannot_be_read(wanted, job) from None
             raise
+        alike = len(self.named(wanted))
+        if alike > 1:
+            which = record.number or record.id
+            self.remark(f"{alike} jobs are named `{printable(record.name)}`: {which} is the newest")
+        return record, task
+
+    def named(self, wanted: str) -> list[JobRecord]:
+        """Those that have this name, oldest first; none where a number, an id or `last` is meant."""
+        text = wanted.strip()
+        return [] if _numbered(self.records, text)[0] else _named(self.records, text)[0]
 
     def of_same_number(self, record: JobRecord) -> list[str]:
         """The ids of the others that have its number: a new slurmctld begins to count again."""
@@ -67,7 +80,7 @@ def known_jobs(login: LoginHost, place: StoreDirectory, but: Collection[str] = (
             " what it printed and made is beside it, and moving that directory out of the store gives the job up"
         )
         login.caution("job.damaged", message)
-    return Jobs(records, damaged)
+    return Jobs(records, damaged, login.remark)
 
 
 def _require_store(login: LoginHost, place: StoreDirectory) -> None:
@@ -81,12 +94,13 @@ def _require_store(login: LoginHost, place: StoreDirectory) -> None:
 def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int | None]:
     """The record, and the task that `12_3` names; JobMissing when none or several fit.
 
-    `records` are oldest first. A number that Slurm gave out twice means the newest job.
+    `records` are oldest first. A number that Slurm gave out twice, and a name, mean the newest job.
     """
-    text, task = wanted.strip(), None
-    found = _fitting(records, text)
-    if not found and (match := _TASK.fullmatch(text)):
-        found, task = _fitting(records, match[1]), int(match[2])
+    text = wanted.strip()
+    found, task = _numbered(records, text)
+    if not found:
+        named, task = _named(records, text)
+        found = named[-1:]
     if not found:
         none_yet = "" if records else ": none was submitted yet"
         raise JobMissing(wanted=wanted, detail=none_yet)
@@ -96,6 +110,22 @@ def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int 
     if task is not None and task not in found[0].task_numbers:
         raise _no_task(found[0], task)
     return found[0], task
+
+
+def _numbered(records: Sequence[JobRecord], text: str) -> tuple[Sequence[JobRecord], int | None]:
+    """By number, id or `last`, and the task."""
+    found = _fitting(records, text)
+    if found or not (match := _TASK.fullmatch(text)):
+        return found, None
+    return _fitting(records, match[1]), int(match[2])
+
+
+def _named(records: Sequence[JobRecord], text: str) -> tuple[list[JobRecord], int | None]:
+    """By name, and the task."""
+    found = [record for record in records if record.name == text]
+    if found or not (match := _TASK.fullmatch(text)):
+        return found, None
+    return [record for record in records if record.name == match[1]], int(match[2])
 
 
 def _no_task(record: JobRecord, task: int) -> TaskMissing:

@@ -61,6 +61,10 @@ def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
 
 
 def _whole(jobs: Jobs, wanted: str) -> JobRecord:
+    if len(alike := jobs.named(wanted)) > 1:
+        numbers = ", ".join(str(record.number or record.id) for record in alike)
+        problem = f"{len(alike)} jobs are named `{alike[0].name}`: {numbers}"
+        raise JobNotReady(problem=problem, next_step="name those that are meant by their numbers")
     record, task = jobs.find(wanted)
     if task is not None:
         next_step = f"`scratchflow jobs prune {record.number or record.id}` removes all of it"

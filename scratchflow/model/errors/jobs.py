@@ -42,7 +42,7 @@ class JobsPartlySubmitted(ScratchflowError):
 
 
 class JobMissing(ScratchflowError):
-    """No record has this number or id."""
+    """No record has this number, id or name."""
 
     code = "job.missing"
     exit_code = 30

@@ -65,3 +65,20 @@ def test_while_slurm_is_away_nothing_is_said_to_be_cancelled(cluster: Cluster) -
     cluster.fake.up = False
     with pytest.raises(SlurmUnreachable):
         cancel_jobs(cluster.login, CancelJobs(wanted=(str(number),)))
+
+
+def test_a_name_means_the_one_open_job_that_has_it(cluster: Cluster) -> None:
+    ended, still_open = run(cluster), run(cluster)
+    cluster.fake.jobs[ended].state = "COMPLETED"
+    assert cancel_jobs(cluster.login, CancelJobs(wanted=("true",))).cancelled == [str(still_open)]
+    with pytest.raises(JobNotReady, match="has ended already"):
+        cancel_jobs(cluster.login, CancelJobs(wanted=("true",)))
+
+
+def test_a_name_of_several_open_jobs_is_refused_with_their_numbers(cluster: Cluster) -> None:
+    first, second = run(cluster), run(cluster)
+    before = states(cluster)
+    with pytest.raises(JobNotReady, match=f"2 open jobs are named `true`: {first}, {second}") as no:
+        cancel_jobs(cluster.login, CancelJobs(wanted=("true",)))
+    assert f"`scratchflow cancel {first} {second}`" in no.value.shown_hint
+    assert states(cluster) == before

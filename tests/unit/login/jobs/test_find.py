@@ -61,3 +61,25 @@ def test_of_a_task_that_a_job_does_not_have_its_tasks_are_named() -> None:
     assert caught.value.shown_hint == "`scratchflow jobs show 42` shows them"
     with pytest.raises(TaskMissing, match=r"job 41 has no task 3: it has 0 alone$"):
         find_job(RECORDS, "41_3")
+
+
+SWEEP = msgspec.structs.replace(ARRAY, id="20261117T093100Z-bbbbbb", number=43, name="lr")
+EARLIER = msgspec.structs.replace(FIRST, id="20261117T093000Z-cccccc", number=40, name="lr")
+LIKE_A_NUMBER = msgspec.structs.replace(FIRST, id="20261117T093200Z-dddddd", number=44, name="42")
+
+
+def test_a_name_means_the_newest_job_that_has_it_and_that_is_said() -> None:
+    said: list[str] = []
+    jobs = Jobs([EARLIER, SWEEP, FIRST], [], said.append)
+    assert jobs.find("lr") == (SWEEP, None)
+    assert jobs.find("lr_1") == (SWEEP, 1)
+    assert said == ["2 jobs are named `lr`: 43 is the newest"] * 2
+    with pytest.raises(TaskMissing, match="job 43 has no task 7"):
+        jobs.find("lr_7")
+
+
+def test_a_number_is_taken_before_a_name() -> None:
+    said: list[str] = []
+    jobs = Jobs([ARRAY, LIKE_A_NUMBER], [], said.append)
+    assert jobs.find("42") == (ARRAY, None)
+    assert (jobs.find("last"), said) == ((LIKE_A_NUMBER, None), [])
