@@ -194,7 +194,7 @@ def _written(written: ProfileWritten) -> Iterator[str]:
         if written.new_workspace:
             yield printable(
                 f"its workspace `{written.new_workspace}` is empty at first;"
-                f" `scratchflow -p {written.profile} create --from DIR` fills it"
+                f" `scratchflow -p {written.profile} create --from laptop:DIR` fills it"
             )
         yield f"Next: scratchflow -p {written.profile} up"
 

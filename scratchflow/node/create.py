@@ -16,6 +16,7 @@ from scratchflow.model.ages import span
 from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.requests import Create
 from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
+from scratchflow.model.source import LAPTOP
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
@@ -153,10 +154,17 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
 
 def _second(context: NodeContext, request: Create) -> str:
     """The command that makes a second workspace from the same source."""
-    source = f" --from {quote(request.named)}" if request.named else ""
+    source = f" --from {quote(_typed(request))}" if request.named else ""
     tracked = " --tracked" if request.tracked else ""
     name = _free_name(context, request.named)
     return f"scratchflow --set workspace={name} create{source}{tracked}"
+
+
+def _typed(request: Create) -> str:
+    """What was named, as it can be typed again: a directory that is not here is one of the machine that it was typed on."""
+    directory = request.directory
+    is_away = directory is not None and not os.path.isdir(os.path.expanduser(directory))
+    return f"{LAPTOP}{request.named}" if is_away else request.named
 
 
 def _free_name(context: NodeContext, source: str) -> str:

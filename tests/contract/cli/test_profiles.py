@@ -141,7 +141,7 @@ def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
     path = machine.data("config", "path")["path"]
     assert said.endswith(
         f"✓ saved in `{path}`\nits workspace `work_b` is empty at first;"
-        " `scratchflow -p b create --from DIR` fills it\nNext: scratchflow -p b up\n"
+        " `scratchflow -p b create --from laptop:DIR` fills it\nNext: scratchflow -p b up\n"
     )
     shared = machine.run("profiles", "copy", "uni", "d", "--set", "workspace=work").stdout
     assert "empty at first" not in shared

@@ -86,9 +86,9 @@ def test_an_environment_can_be_added_to_a_workspace_that_has_snapshots(desk: Des
         ),
         (
             Create(directory="/home/u/my project", named="/home/u/my project"),
-            "scratchflow --set workspace=work2 create --from '/home/u/my project'",
+            "scratchflow --set workspace=work2 create --from 'laptop:/home/u/my project'",
         ),
-        (Create(directory="/x/env", named="/x/env"), "workspace=work2 create --from /x/env"),
+        (Create(directory="/x/env", named="/x/env"), "workspace=work2 create --from laptop:/x/env"),
     ],
 )
 def test_the_refusal_gives_the_command_for_a_second_workspace(
@@ -99,6 +99,17 @@ def test_the_refusal_gives_the_command_for_a_second_workspace(
     with pytest.raises(WorkspaceKnown) as caught:
         create(desk.context, desk.notify, request_, {})
     assert f"{second}`" in caught.value.shown_hint
+
+
+def test_the_refusal_names_a_directory_that_is_here_as_it_was_typed(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.backup()
+    source = tmp_path / "thesis"
+    source.mkdir()
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(desk.context, desk.notify, Create(directory=str(source), named=str(source)), {})
+    assert f"workspace=thesis create --from {source}`" in caught.value.shown_hint
 
 
 @pytest.mark.parametrize("scheduler", ["none", "slurm"])
