@@ -170,6 +170,7 @@ def _seconds(text: str, command: str) -> float:
 
 def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
     """Who answers: about deletions whoever sits at a terminal, about conflicts only when asked for."""
+    from scratchflow.flows.setup.table import wrapped
     from scratchflow.flows.sync.conversation import Person
 
     if interactive and not asker.can_ask:
@@ -179,7 +180,8 @@ def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
 
     def allow(profile: str, files: int, total: int) -> bool:
         where = printable(profile)
-        asker.tell([f"`{where}` would lose {files} of {total} files; {LOST_HOME}."])
+        loss = f"`{where}` would lose {files} of {total} files; {LOST_HOME}."
+        asker.tell(wrapped(loss))
         question = "Delete them there, with a copy in `~/.unison/backup`?"
         try:
             return asker.confirm(question, default=False)
@@ -189,7 +191,8 @@ def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
     def decide(change: Change, first: str, other: str) -> Winner:
         path = printable(change.path.decode("utf-8", "surrogateescape"))
         ours, theirs = f"`{printable(first)}`", f"`{printable(other)}`"
-        asker.tell([f"`{path}`: {change.first} on {ours}, {change.other} on {theirs}"])
+        sides = f"`{path}`: {change.first} on {ours}, {change.other} on {theirs}"
+        asker.tell(wrapped(sides))
         question = f"Keep that of {ours} (f), that of {theirs} (o), or both as they are (s)? [s]"
         return WINNERS[asker.letter(question, "".join(WINNERS))]
 

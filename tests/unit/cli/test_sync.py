@@ -176,6 +176,21 @@ def test_deletions_take_a_yes(answer: str, agreed: bool) -> None:
     assert person.allow("aws", 60, 200) is agreed
 
 
+def test_the_question_about_deletions_is_broken_between_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    asker = Answers("n")
+    shown: list[str] = []
+    monkeypatch.setattr(asker, "tell", shown.extend)
+    person = module._person(asker, interactive=False)
+    assert person.allow is not None
+    person.allow("aws", 60, 200)
+    assert all(len(line) < 80 for line in shown)
+    assert "`scratchflow sync -- -ignorearchives`" in " ".join(shown)
+    assert any("`scratchflow sync -- -ignorearchives`" in line for line in shown)
+
+
 @pytest.mark.parametrize(("answer", "winner"), [("f", "first"), ("o", "other"), ("", "neither")])
 def test_a_conflict_is_skipped_unless_somebody_decides(answer: str, winner: str) -> None:
     person = module._person(Answers(answer), interactive=True)
