@@ -20,6 +20,7 @@ SMALL = (80, 24)
 LARGE = (120, 40)
 ENTER = "\r"
 CTRL_C = "\x03"
+CTRL_D = "\x04"
 # Progress bars are drawn with these.
 _BAR = "━╸╺"
 _DEADLINE_S = 120.0

@@ -16,10 +16,12 @@ from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.profiles import Known, known_profiles
 from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
+from scratchflow.model.errors.ssh import HostNotFound
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.setup import ClusterSetUp, HostsListed
+from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
@@ -71,9 +73,15 @@ def list_hosts(login: str = "") -> HostsListed:
 
 
 def _require_host(login: str) -> None:
-    if not re.fullmatch(LOGIN_PATTERN, login):
-        problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
+    if problem := _no_host(login):
         raise UsageInvalid(problem=problem, command="scratchflow setup")
+
+
+def _no_host(login: str) -> str:
+    """What is wrong with it as the name of a host; empty when nothing is."""
+    if re.fullmatch(LOGIN_PATTERN, login):
+        return ""
+    return f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
 
 
 def ready_to_work(
@@ -216,6 +224,30 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
     if not asker.can_ask:
         problem = "which login host? `LOGIN` is missing, and no profile is there to set up again"
         raise UsageInvalid(problem=problem, command="scratchflow setup")
+    while True:
+        login = _asked_login(asker, environment)
+        problem = _leads_nowhere(login)
+        if not problem:
+            return login
+        from scratchflow.flows.setup.table import wrapped
+
+        asker.tell(wrapped(printable(problem)))
+
+
+def _leads_nowhere(login: str) -> str:
+    """Why nobody could be asked by that name; empty when the first connection will tell."""
+    from scratchflow.flows.setup.connect import require_found  # few need it
+
+    if problem := _no_host(login):
+        return problem
+    try:
+        require_found(login, SshPaths.of(Profile().ssh_config))
+    except HostNotFound as error:
+        return f"{error}; {error.shown_hint}"
+    return ""
+
+
+def _asked_login(asker: Asker, environment: Mapping[str, str]) -> str:
     hosts = _hosts()[:_MOST_HOSTS]
     here = [_THIS_MACHINE] if shutil.which("sinfo", path=environment.get("PATH")) else []
     if not hosts and not here:

@@ -46,6 +46,7 @@ class Desk:
         monkeypatch.setenv("XDG_DATA_HOME", str(directory / "data"))
         monkeypatch.setattr(setting_up, "set_up", self._set_up)
         monkeypatch.setattr(module, "hosts_in_config", lambda _: ["aws", "lab"])
+        monkeypatch.setattr(connect, "leads_nowhere", lambda way: way.hostname == "nowhere")
         monkeypatch.setattr(module, "is_set_up", lambda settings: settings.name == "uni")
 
     def _set_up(self, *given: Any, may_ask: bool) -> ClusterSetUp:
@@ -128,10 +129,26 @@ def test_a_person_chooses_among_the_hosts_or_types_one(desk: Desk, answer: str, 
 
 @pytest.mark.parametrize("login", ["-oProxyCommand=x", "a b", "a;b", "$(x)"])
 def test_what_is_no_host_goes_no_further(desk: Desk, login: str) -> None:
-    for asker, typed in ((NOBODY, login), (Answers(login), "")):
-        with pytest.raises(UsageInvalid, match="not a host"):
-            desk.set_up(desk.caller(), asker, typed)
+    with pytest.raises(UsageInvalid, match="not a host"):
+        desk.set_up(desk.caller(), NOBODY, login)
     assert desk.begun == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("-oProxyCommand=x", "`-oProxyCommand=x` is not a host as ssh takes it"),
+        ("$(x)", "`$(x)` is not a host as ssh takes it"),
+        ("nowhere", "cannot find a host named `nowhere`"),
+    ],
+)
+def test_a_person_who_chose_no_host_is_told_why_and_asked_again(
+    desk: Desk, wrong: str, said: str
+) -> None:
+    asker = Answers(wrong, "lab.example")
+    desk.set_up(desk.caller(), asker)
+    assert desk.begun == [("", "lab.example")]
+    assert said in " ".join(asker.said)
 
 
 def test_an_unknown_profile_without_a_host_is_refused(desk: Desk) -> None:
