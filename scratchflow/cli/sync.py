@@ -200,7 +200,7 @@ def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
 
 
 def shown(synced: Synced) -> Iterator[str]:
-    """A line for each pair, and what was left as it is."""
+    """A line for each pair, and the conflicts. What could not be synced was named by a warning each."""
     first = printable(synced.first)
     for pair in synced.pairs:
         yield from _pair_lines(first, pair, synced)
@@ -225,7 +225,7 @@ def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
         yield f"{verb} {changes} (changed paths{deletions})"
     elif pair.equal:
         yield f"`{first}` and `{other}` are equal"
-    elif not pair.conflicts and not pair.failed:
+    elif not pair.conflicts:
         yield f"`{first}` and `{other}` are equal but for what is named above"
     for change in pair.plan:
         yield f"  {change.action}: {change.path}"
@@ -233,8 +233,6 @@ def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
     for path in pair.conflicts:
         remark = " (same contents, different permissions)" if path in same else ""
         yield f"  conflict: {path}{remark}"
-    for problem in pair.failed:
-        yield f"  failed: {problem.path}: {problem.reason}"
 
 
 def last_shown(recalled: SyncRecalled) -> Iterator[str]:

@@ -226,7 +226,8 @@ class _Talk:
 
     def _warn(self, left: Sequence[tuple[bytes, str]]) -> None:
         failed = self._reader.failed
-        for path, why in [*left, *failed.items()]:
+        others = [(path, why) for path, why in left if path not in failed]
+        for path, why in [*others, *failed.items()]:
             kind = FAILED if path in failed else SKIPPED if NO_FILE in why else UNREADABLE
             self._emit(Warned(code=kind, message=f"not synced: {why}", **path_fields(path)))
 

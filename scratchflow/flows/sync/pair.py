@@ -9,7 +9,7 @@ import msgspec
 from scratchflow.cluster.unison.command import is_in, outermost
 from scratchflow.flows.sync.conversation import FAILED, Pair, Person, Ran, run_unison
 from scratchflow.flows.sync.just_written import SAME_SECOND_S, JustWritten, just_written
-from scratchflow.model.events import Emit, Warned
+from scratchflow.model.events import Emit, Event, Warned
 from scratchflow.model.results.sync import PathProblem, SyncedPair
 from scratchflow.model.text import printable
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
@@ -24,6 +24,7 @@ def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOC
 
     What was written while it looked, or just before, is read once more when its time can tell a change.
     """
+    emit = each_once(emit)
     since_s = clock.monotonic()
     done, ran = run_unison(pair, person, emit)
     if pair.dry_run:
@@ -51,6 +52,20 @@ def sync_pair(pair: Pair, person: Person, emit: Emit, clock: Clock = SYSTEM_CLOC
     if restless or is_noted:
         pair.note(_together([*later, *restless]))
     return _with_restless(done, restless, emit)
+
+
+def each_once(emit: Emit) -> Emit:
+    """Passes a warning about a path on once, however often unison looks at it."""
+    warned: set[Warned] = set()
+
+    def passed_on(event: Event) -> None:
+        if isinstance(event, Warned) and (event.path or event.path_b64):
+            if event in warned:
+                return
+            warned.add(event)
+        emit(event)
+
+    return passed_on
 
 
 def _together(paths: Iterable[str]) -> list[str]:

@@ -31,7 +31,7 @@ from scratchflow.flows.sync.members import (
     require_somewhere,
     tell_what_is_left_out,
 )
-from scratchflow.flows.sync.pair import sync_pair
+from scratchflow.flows.sync.pair import each_once, sync_pair
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.sync import SyncFolderRefused, SyncNotConfigured, SyncPathRefused
 from scratchflow.model.events import Emit, Log, Status, Warned
@@ -73,6 +73,7 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
     A profile that cannot be synced is named in the result, and the others are synced. Without the first,
     or when none of the others is left, its error is raised.
     """
+    emit = each_once(emit)
     wanted = msgspec.structs.replace(wanted, paths=tuple(map(_without_slash, wanted.paths)))
     options = _options(caller, wanted)
     failures = Failures(wanted.later, emit, only_one=len(options.profiles) == 2)

@@ -10,6 +10,7 @@ import pytest
 
 from scratchflow.flows.sync.conversation import Person
 from scratchflow.flows.sync.pair import RESTLESS
+from scratchflow.model.events import Warned
 from scratchflow.model.requests import SyncCount
 from scratchflow.model.results.sync import FilesCounted
 from scratchflow.reach.sync.relay import Relay
@@ -49,6 +50,16 @@ def test_what_was_written_long_before_is_read_once(equal: TwoHomes) -> None:
     os.utime(equal.uni / "p/new", (1, 1))
     equal.sync(relay=(counted := Counted(equal.pair().relay)))
     assert counted.runs == 1
+
+
+def test_what_is_not_synced_is_told_once_however_often_unison_looks(equal: TwoHomes) -> None:
+    equal.looks_again = True
+    written(equal.uni, {"p/u/good": "x"})
+    os.mkfifo(equal.uni / "p/u/fifo")
+    equal.sync(relay=(counted := Counted(equal.pair().relay)))
+    assert counted.runs > 1
+    warned = [event.path for event in equal.events if isinstance(event, Warned)]
+    assert warned == ["p/u/fifo"]
 
 
 class Counted:
