@@ -53,7 +53,7 @@ def path_in_place_of_snapshot(context: NodeContext, wanted: str, next_step: str)
     try:
         yield
     except SnapshotMissing:
-        holders = snapshots_with(context, wanted)
+        holders = snapshots_with(context, wanted) if wanted.strip() else []
         if not holders:
             raise
         newest = read_catalogue(find_place(context.store, context.workspace.name)).newest_id

@@ -63,6 +63,14 @@ def test_a_path_in_place_of_a_snapshot_is_told_how_it_is_typed(desk: Desk) -> No
     assert (desk.work / "a b.csv").exists()
 
 
+@pytest.mark.parametrize("wanted", ["", " "])
+def test_an_empty_name_is_not_taken_for_a_path(desk: Desk, wanted: str) -> None:
+    desk.backup()
+    with pytest.raises(SnapshotMissing) as caught:
+        desk.restore(wanted)
+    assert caught.value.shown_hint.startswith("the newest: ")
+
+
 def test_so_are_snapshots_diff_and_show(desk: Desk) -> None:
     desk.write("work/params.txt")
     desk.backup()
