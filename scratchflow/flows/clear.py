@@ -23,9 +23,9 @@ from scratchflow.model.errors.allocation import (
     OtherNodeFailed,
 )
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import Backup, OpenJobs, Release, SaveNode
+from scratchflow.model.requests import OpenJobs, Release, SaveNode
 from scratchflow.model.results.allocation import Cleared, NodeReleased
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
@@ -37,7 +37,8 @@ from scratchflow.workspace.job_scratch import goes_with_job
 _MESSAGE = "before clear"
 _HAS_WORK = {"running", "suspended", "unknown"}
 _NAMED = 5
-_NO_WORKSPACE = "there is no workspace on the node: nothing to back up"
+_FORETOLD_BESIDE = SaveNode(beside=True, dry_run=True)
+NO_WORKSPACE = "there is no workspace on the node: nothing to back up"
 
 
 class ClearOptions(msgspec.Struct, frozen=True):
@@ -73,18 +74,17 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
     if options.dry_run:
         _require_running(saved)
-        with _saying_that_the_node_is_kept():
-            seen = [(job.node, foretell_last_backup(cluster, job.job_id)) for job in saved]
-        for node, found in seen:
-            if found is not None:
-                require_saved(node, found, verb="clear", leave_behind=options.leave_behind)
+        with saying_that_the_node_is_kept():
+            seen = [
+                copy
+                for job in saved
+                for copy in foretell_last_backup(cluster, job.job_id, nodes_of(job))
+            ]
+        require_all_saved(cluster, seen, verb="clear", leave_behind=options.leave_behind)
     if not options.backup and not options.dry_run:
         _warn_without_backup(cluster, jobs)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
-    for copy in taken:
-        require_saved(copy.node, copy.saved, verb="clear", leave_behind=options.leave_behind)
-    for copy in taken:
-        warn_of_loss(cluster.emit, copy.node, copy.saved)
+    require_all_saved(cluster, taken, verb="clear", leave_behind=options.leave_behind)
     tell_excluded(cluster.emit, taken)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
@@ -189,35 +189,8 @@ def _require_running(jobs: Sequence[AllocationShown]) -> None:
         raise FinalBackupFailed.because_of(suspended)
 
 
-def foretell_last_backup(cluster: Cluster, job_id: int | None) -> BackupTaken | None:
-    """For a dry run: says what the last backup of a job would store, and raises what would keep it from being taken.
-
-    None where there is no workspace.
-    """
-    cluster.emit(Progress(phase="looking at the workspace"))
-    request = Backup(dry_run=True, purpose="final")
-    try:
-        seen = cluster.at_workspace("backup", request, BackupTaken, job_id=job_id)
-    except WorkspaceMissing:
-        cluster.emit(Log(level="info", message=_NO_WORKSPACE))
-        return None
-    cluster.emit(Log(level="info", message=_foretold_words(seen)))
-    return seen
-
-
-def _foretold_words(seen: BackupTaken) -> str:
-    if seen.kind == "unchanged":
-        return f"nothing changed since snapshot {seen.snapshot}"
-    changes = [f"{counted(seen.changed_files, 'file')} ({format_size(seen.changed_bytes)}) changed"]
-    if seen.moved_files:
-        changes.append(f"{counted(seen.moved_files, 'file')} copied or moved")
-    if seen.removed_files:
-        changes.append(f"{counted(seen.removed_files, 'file')} removed")
-    return f"the last backup would save the workspace: {', '.join(changes)}"
-
-
 @contextmanager
-def _saying_that_the_node_is_kept() -> Iterator[None]:
+def saying_that_the_node_is_kept() -> Iterator[None]:
     """What keeps the last backup from being taken keeps the node."""
     try:
         yield
@@ -229,14 +202,57 @@ def _saying_that_the_node_is_kept() -> Iterator[None]:
         raise FinalBackupFailed.because_of(error) from error
 
 
+def foretell_last_backup(
+    cluster: Cluster, job_id: int | None, nodes: Sequence[str]
+) -> list[SavedCopy]:
+    """For a dry run: says what the last backup of each node would store, and raises what would keep it from being taken."""
+    cluster.emit(Progress(phase="looking at the workspace"))
+    first, *others = nodes
+    copies = [_ask_beside(cluster, job_id, node, _FORETOLD_BESIDE) for node in others]
+    request = SaveNode(dry_run=True)
+    saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
+    copies.append(SavedCopy(first, saved))
+    own = cluster.settings.profile.workspace
+    for copy in copies:
+        for words in foretold_words(copy, own, name_node=bool(others)):
+            cluster.emit(Log(level="info", message=words))
+    return copies
+
+
+def foretold_words(copy: SavedCopy, own: str, *, name_node: bool) -> Iterator[str]:
+    """What the last backup of a node would store: of the profile's own workspace in any case, of others if there is anything."""
+    where = f" of `{copy.node}`" if name_node else ""
+    foretold = copy.saved.foretold
+    if own not in foretold:
+        yield (
+            f"there is no workspace on `{copy.node}`: nothing to back up" if where else NO_WORKSPACE
+        )
+    for name, seen in foretold.items():
+        if seen.kind != "unchanged":
+            what = "the workspace" if name == own else f"workspace `{name}`"
+            yield f"the last backup{where} would save {what}: {_changes(seen)}"
+        elif name == own:
+            on_node = f" on `{copy.node}`" if name_node else ""
+            yield f"nothing changed{on_node} since snapshot {seen.snapshot}"
+
+
+def _changes(seen: BackupTaken) -> str:
+    changes = [f"{counted(seen.changed_files, 'file')} ({format_size(seen.changed_bytes)}) changed"]
+    if seen.moved_files:
+        changes.append(f"{counted(seen.moved_files, 'file')} copied or moved")
+    if seen.removed_files:
+        changes.append(f"{counted(seen.removed_files, 'file')} removed")
+    return ", ".join(changes)
+
+
 def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
     """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
-    with _saying_that_the_node_is_kept():
-        copies = save_copies(cluster, job.job_id, job.nodes or [str(job.node)], _MESSAGE)
+    with saying_that_the_node_is_kept():
+        copies = save_copies(cluster, job.job_id, nodes_of(job), _MESSAGE)
         copies = _looked_at_again(cluster, job.job_id, copies)
     if copies[-1].saved.snapshot is None:
-        cluster.emit(Log(level="info", message=_NO_WORKSPACE))
+        cluster.emit(Log(level="info", message=NO_WORKSPACE))
     return copies
 
 
@@ -270,6 +286,11 @@ def save_copies(
     copies.append(SavedCopy(first, saved))
     _tell_forks(cluster, copies)
     return copies
+
+
+def nodes_of(job: AllocationShown) -> list[str]:
+    """Its nodes; the first one is that of the workspace."""
+    return job.nodes or [str(job.node)]
 
 
 def _tell_not_saved(cluster: Cluster, nodes: Sequence[str]) -> None:
@@ -317,7 +338,12 @@ def _tell_forks(cluster: Cluster, copies: Sequence[SavedCopy]) -> None:
 
 
 def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:
-    request = SaveNode(message=f"{message}, of {node}", beside=True)
+    return _ask_beside(
+        cluster, job_id, node, SaveNode(message=f"{message}, of {node}", beside=True)
+    )
+
+
+def _ask_beside(cluster: Cluster, job_id: int | None, node: str, request: SaveNode) -> SavedCopy:
     try:
         saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id, node=node)
     except (AllocationEnded, AllocationMissing, NodeFailed):
@@ -336,13 +362,21 @@ def forks_of(copies: Sequence[SavedCopy]) -> dict[str, str]:
     }
 
 
-def require_saved(
-    node: str | None, saved: NodeSaved | BackupTaken, *, verb: str, leave_behind: bool
-) -> None:
+def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind: bool) -> None:
     """Refuses to give a node back while files on it are in no snapshot, unless that is wanted."""
     if saved.unsaved and not leave_behind:
         count, paths = counted(saved.unsaved, "path"), _named(saved)
         raise NodeNotSaved(node=node, count=count, paths=paths, verb=verb)
+
+
+def require_all_saved(
+    cluster: Cluster, copies: Sequence[SavedCopy], *, verb: str, leave_behind: bool
+) -> None:
+    """The same for all nodes; says what goes with them if that is wanted."""
+    for copy in copies:
+        require_saved(copy.node, copy.saved, verb=verb, leave_behind=leave_behind)
+    for copy in copies:
+        warn_of_loss(cluster.emit, copy.node, copy.saved)
 
 
 def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
@@ -389,6 +423,6 @@ def _debug_words(copy: SavedCopy) -> str:
     return f"what `jobs debug` made on `{copy.node}` is in no snapshot and {fate}: {named}"
 
 
-def _named(saved: NodeSaved | BackupTaken) -> str:
+def _named(saved: NodeSaved) -> str:
     paths = ", ".join(f"`{path}`" for path in saved.unsaved_paths[:_NAMED])
     return f"{paths}, …" if saved.unsaved > _NAMED else paths

@@ -150,8 +150,8 @@ class Backup(DryRun, frozen=True):
     purpose: Purpose = "asked"
 
 
-class SaveNode(Arguments, frozen=True):
-    """`save node`: the last backup of a node, before it is given back."""
+class SaveNode(DryRun, frozen=True):
+    """`save node`: the last backup of a node, before it is given back; a dry run says what it would store."""
 
     message: str = ""
     # A further node of the allocation: what only it has becomes a fork, and never the newest snapshot.

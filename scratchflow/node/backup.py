@@ -105,6 +105,7 @@ def foretell_backup(
     started_s = context.monotonic()
     heard = Heard.so_far(notify)
     place = require_writable_store(context)
+    options = _with_known_roots(context, place, options)
     parent, planned = plan_snapshot(context, place, read_catalogue(place), notify, options)
     counts = planned.scanned.counts()
     if parent and not options.allow_shrink and options.purpose not in UNATTENDED:

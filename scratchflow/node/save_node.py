@@ -2,7 +2,8 @@
 
 That is the profile's workspace, and every other one whose notes are on this scratch: a workspace that was
 renamed in the configuration, or another profile's, also at the path of this one's. Each goes into the store that it
-came from. What could not be saved is named; the caller decides.
+came from. What could not be saved is named; the caller decides. A dry run
+takes no lock and writes nothing: it tells what would be stored, and names what would not.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.text import printable
-from scratchflow.node.backup import backup
+from scratchflow.node.backup import backup, foretell_backup
 from scratchflow.node.base_note import is_of_this_job
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
@@ -71,6 +72,15 @@ class _Held(msgspec.Struct, frozen=True):
     newer: str | None = None
 
 
+class _Saving(msgspec.Struct, frozen=True):
+    """What was asked for, and what is noted on the way."""
+
+    request: SaveNode
+    unsaved: _Unsaved
+    # Of a dry run, by name.
+    foretold: dict[str, BackupTaken]
+
+
 class _Other(msgspec.Struct, frozen=True):
     """Another workspace, saved: in which snapshot, and in which store unless that is the profile's."""
 
@@ -88,15 +98,16 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
     require_at_scratch(context)
     unsaved = _Unsaved()
+    saving = _Saving(request, unsaved, {})
     theirs = of_other_profile(context)
-    held = None if theirs else _save_own(context, notify, request)
+    held = None if theirs else _save_own(context, notify, saving)
     if held is not None:
         unsaved.add(held.taken)
     elif theirs is None:
         for root in _alone(context):
             unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
     names = [*([context.workspace.name] if theirs else []), *other_workspaces(context)]
-    tried = {name: _save_other(context, notify, request, name, unsaved) for name in names}
+    tried = {name: _save_other(context, notify, saving, name) for name in names}
     others = {name: other for name, other in tried.items() if other}
     for path in _moved_aside(context.workspace):
         if path not in tried:  # saved as a workspace of its own, or named already
@@ -109,7 +120,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         other_files = []
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
-        stored=held is not None and held.taken.kind != "unchanged",
+        stored=held is not None and not request.dry_run and held.taken.kind != "unchanged",
         read_back_age_s=held.read_back_age_s if held else None,
         newer=held.newer if held else None,
         others={name: other.snapshot for name, other in others.items()},
@@ -123,6 +134,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         other_files=other_files,
         debug_copies=_debug_copies(context.workspace),
         goes_with_job=context.scratch_goes_with_job,
+        foretold=saving.foretold,
     )
 
 
@@ -182,16 +194,16 @@ def _roots_of(context: NodeContext, name: str) -> list[str]:
         return [name]
 
 
-def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:
+def _save_own(context: NodeContext, notify: Notifier, saving: _Saving) -> _Held | None:
     # Looked at before the backup, which makes the copy this job's own.
     is_old = is_old_copy(context)
     try:
         final = SnapshotOptions(
-            message=request.message,
+            message=saving.request.message,
             purpose="final",
-            beside=is_old or request.beside,
+            beside=is_old or saving.request.beside,
         )
-        held = _save_whole(context, notify, final)
+        held = _held(context, notify, saving, final)
     except WorkspaceMissing:
         return None
     place = find_place(context.store, context.workspace.name)
@@ -199,6 +211,15 @@ def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Hel
     # A copy that turned out to be the newest snapshot is the present work, wherever it came from.
     newer = newest if newest != held.taken.snapshot else None
     return msgspec.structs.replace(held, newer=newer)
+
+
+def _held(context: NodeContext, notify: Notifier, saving: _Saving, final: SnapshotOptions) -> _Held:
+    """The last snapshot; of a dry run, what it would be."""
+    if not saving.request.dry_run:
+        return _save_whole(context, notify, final)
+    seen = foretell_backup(context, notify, final)
+    saving.foretold[context.workspace.name] = seen
+    return _Held(seen, None)
 
 
 def _save_whole(context: NodeContext, notify: Notifier, final: SnapshotOptions) -> _Held:
@@ -242,7 +263,7 @@ def _moved_aside(workspace: Workspace) -> Iterator[str]:
 
 
 def _save_other(
-    context: NodeContext, notify: Notifier, request: SaveNode, name: str, unsaved: _Unsaved
+    context: NodeContext, notify: Notifier, saving: _Saving, name: str
 ) -> _Other | None:
     """Into the store that it came from, as its last snapshot was taken; None when it could not be saved."""
     try:
@@ -250,18 +271,20 @@ def _save_other(
         is_old = is_old_copy(there)
         is_worked_in = is_of_this_job(there, find_place(there.store, name))
         final = SnapshotOptions(
-            message=request.message,
+            message=saving.request.message,
             purpose="final",
             prune=False,
-            beside=is_old or request.beside,
+            beside=is_old or saving.request.beside,
         )
-        saved = _save_whole(there, notify, final).taken
+        saved = _held(there, notify, saving, final).taken
     except (ScratchflowError, WorkspaceUnknown) as error:
-        unsaved.add_path(f"{name} ({error})")
+        saving.unsaved.add_path(f"{name} ({error})")
         return None
-    unsaved.add(saved)
+    saving.unsaved.add(saved)
     path, store, profile = there.workspace.path, there.store, there.settings.name
-    if name == context.workspace.name:  # nobody expects it there; whoever asks names the others
+    if (
+        name == context.workspace.name and saved.snapshot
+    ):  # nobody expects it there; whoever asks names the others
         notify.remark(
             f"`{path}`, the workspace of profile `{profile}`, is in snapshot {saved.snapshot} of `{store}`"
         )

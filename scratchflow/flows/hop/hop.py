@@ -12,6 +12,7 @@ from scratchflow.flows.clear import (
     backup_commands,
     foretell_last_backup,
     forks_of,
+    require_all_saved,
     require_saved,
     save_copies,
     tell_excluded,
@@ -364,9 +365,9 @@ def _planned(move: Move, request: Hold) -> NodeHeld:
 
 
 def _foretold(move: Move, request: Hold) -> Hopped:
-    seen = foretell_last_backup(move.cluster, move.old_job)
-    if seen is not None:
-        require_saved(move.old_node, seen, verb="hop", leave_behind=move.leave_behind)
+    nodes = [move.old_node, *move.other_nodes]
+    seen = foretell_last_backup(move.cluster, move.old_job, nodes)
+    require_all_saved(move.cluster, seen, verb="hop", leave_behind=move.leave_behind)
     got = _planned(move, request)
     return Hopped(
         from_node=move.old_node,

@@ -13,7 +13,15 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
-from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
+from scratchflow.flows.clear import (
+    ClearOptions,
+    clear_on,
+    foretell_last_backup,
+    nodes_of,
+    require_all_saved,
+    require_saved,
+    save_copies,
+)
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, note_move
 from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
@@ -62,6 +70,7 @@ def hop_to(
         held = _held(source)
         moving = _Moving(source, there, emit, request)
         if request.dry_run:
+            moving.look_here(held, leave_behind=leave_behind)
             moving.look(held)
             return _foretold(settings.name, there.settings().name)
         now, snapshot = moving.bring_over(held, leave_behind=leave_behind)
@@ -212,16 +221,23 @@ class _Moving:
             source, to = self._source.settings.name, self._there.settings().name
             raise DamagedThere(source=source, to=to, reason=str(error)) from error
 
+    def look_here(self, held: AllocationShown | None, *, leave_behind: bool) -> None:
+        """What the last backup here would store; raises what would keep the node."""
+        if held is not None:
+            copies = foretell_last_backup(self._source, held.job_id, nodes_of(held))
+            require_all_saved(self._source, copies, verb=self._verb(), leave_behind=leave_behind)
+
+    def _verb(self) -> str:
+        return f"hop --to {self._there.settings().name}"
+
     def _save(self, held: AllocationShown | None, *, leave_behind: bool) -> str:
         """The newest snapshot here, taken now if there is a node."""
         if held is None:
             return self._newest()
         self._emit(Progress(phase="saving the workspace"))
-        nodes = held.nodes or [str(held.node)]
-        copies = save_copies(self._source, held.job_id, nodes, "before hop")
+        copies = save_copies(self._source, held.job_id, nodes_of(held), "before hop")
         for copy in copies:
-            verb = f"hop --to {self._there.settings().name}"
-            require_saved(copy.node, copy.saved, verb=verb, leave_behind=leave_behind)
+            require_saved(copy.node, copy.saved, verb=self._verb(), leave_behind=leave_behind)
         return copies[-1].saved.snapshot or self._newest()
 
     def _newest(self) -> str:

@@ -99,6 +99,8 @@ class NodeSaved(Result, frozen=True):
     """What `jobs debug` made there, with what was changed in it."""
     # Scratch is removed with the job: the snapshots are the only copy.
     goes_with_job: bool = False
+    foretold: dict[str, BackupTaken] = {}
+    """Of a dry run: what would be stored of each workspace, by name."""
 
 
 class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):

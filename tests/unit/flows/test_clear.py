@@ -18,9 +18,9 @@ from scratchflow.model.errors.allocation import (
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import NoSpace
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Event, Log, Warned
-from scratchflow.model.requests import Backup, Release, SaveNode
+from scratchflow.model.requests import Release, SaveNode
 from scratchflow.model.results.allocation import NodeReleased
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
@@ -43,6 +43,8 @@ WOULD_SAVE = BackupTaken(
     dry_run=True,
     removed_files=1,
 )
+FORETOLD = NodeSaved(snapshot=None, foretold={"work": WOULD_SAVE})
+UNCHANGED = msgspec.structs.replace(WOULD_SAVE, kind="unchanged", snapshot="last")
 FULL = NoSpace(path="/store", reason="no space")
 UNSAVED = NodeSaved(snapshot="last", unsaved=7, unsaved_paths=[f"work/{n}" for n in range(7)])
 
@@ -220,10 +222,10 @@ def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_saves_and_parks_nothing(tmp_path: Path) -> None:
-    cluster = cluster_with(tmp_path, job(1), backup=WOULD_SAVE)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": FORETOLD})
     done = clear_on(cluster, ClearOptions(dry_run=True))
-    assert cluster.done == ["jobs open", "backup", "release"]
-    assert cluster.asked[1][1] == Backup(dry_run=True, purpose="final")
+    assert cluster.done == ["jobs open", "save node", "release"]
+    assert cluster.asked[1][1] == SaveNode(dry_run=True)
     assert cluster.asked[-1][1] == Release(job_ids=(1,), dry_run=True)
     assert (done.released, done.parked) == (False, False)
     assert done.commands[0] == "scratchflow backup (job 1 on node-1)"
@@ -231,38 +233,60 @@ def test_a_dry_run_saves_and_parks_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "words"),
+    ("foretold", "words"),
     [
-        (WOULD_SAVE, "would save the workspace: 2 files (1.50 KiB) changed, 1 file removed"),
         (
-            msgspec.structs.replace(WOULD_SAVE, kind="unchanged", snapshot="last"),
-            "nothing changed since snapshot last",
+            {"work": WOULD_SAVE},
+            [
+                "the last backup would save the workspace: 2 files (1.50 KiB) changed, 1 file removed"
+            ],
         ),
-        (WorkspaceMissing(path="/scratch/work"), "there is no workspace on the node"),
+        ({"work": UNCHANGED}, ["nothing changed since snapshot last"]),
+        ({}, ["there is no workspace on the node: nothing to back up"]),
+        (
+            {"work": UNCHANGED, "exp": WOULD_SAVE, "old": UNCHANGED},
+            [
+                "nothing changed since snapshot last",
+                "the last backup would save workspace `exp`: 2 files (1.50 KiB) changed, 1 file removed",
+            ],
+        ),
     ],
 )
 def test_a_dry_run_says_what_the_last_backup_would_save(
-    tmp_path: Path, seen: object, words: str
+    tmp_path: Path, foretold: dict[str, BackupTaken], words: list[str]
 ) -> None:
-    cluster = cluster_with(tmp_path, job(1), backup=seen)
+    seen = NodeSaved(snapshot=None, foretold=foretold)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": seen})
     clear_on(cluster, ClearOptions(dry_run=True))
+    assert [event.message for event in cluster.told if isinstance(event, Log)] == words
+
+
+def test_a_dry_run_looks_at_every_node_of_the_job(tmp_path: Path) -> None:
+    pair = job(1, nodes=["node-1", "node-2"])
+    cluster = cluster_with(tmp_path, pair, **{"save node": [FORETOLD, FORETOLD]})
+    clear_on(cluster, ClearOptions(dry_run=True))
+    assert cluster.nodes == ["node-2", ""]
+    assert cluster.asked[1][1] == SaveNode(beside=True, dry_run=True)
     said = [event.message for event in cluster.told if isinstance(event, Log)]
-    assert any(words in one for one in said)
+    assert said[0].startswith("the last backup of `node-2` would save the workspace: 2 files")
+    refused = cluster_with(tmp_path, pair, **{"save node": [UNSAVED, FORETOLD]})
+    with pytest.raises(NodeNotSaved, match="`node-2`"):
+        clear_on(refused, ClearOptions(dry_run=True))
 
 
 def test_a_dry_run_fails_for_files_that_no_backup_can_read(tmp_path: Path) -> None:
-    seen = msgspec.structs.replace(WOULD_SAVE, unsaved=1, unsaved_paths=["work/closed"])
-    cluster = cluster_with(tmp_path, job(1), backup=seen)
+    seen = msgspec.structs.replace(FORETOLD, unsaved=1, unsaved_paths=["work/closed"])
+    cluster = cluster_with(tmp_path, job(1), **{"save node": seen})
     with pytest.raises(NodeNotSaved) as caught:
         clear_on(cluster, ClearOptions(dry_run=True))
     assert "no snapshot holds 1 path on it: `work/closed`" in str(caught.value)
-    assert cluster.done == ["jobs open", "backup"]
+    assert cluster.done == ["jobs open", "save node"]
     assert clear_on(cluster, ClearOptions(dry_run=True, leave_behind=True)).dry_run
 
 
 def test_a_dry_run_fails_with_what_would_keep_the_node(tmp_path: Path) -> None:
     elsewhere = WorkspaceAtFormerScratch.of("/old/work", "work", "/new/work")
-    cluster = cluster_with(tmp_path, job(1), backup=elsewhere)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": elsewhere})
     with pytest.raises(WorkspaceAtFormerScratch):
         clear_on(cluster, ClearOptions(dry_run=True))
     cluster = cluster_with(tmp_path, job(1, "suspended"))

@@ -489,3 +489,37 @@ def test_an_older_copy_is_a_fork_only_when_it_had_something_new(desk: Desk) -> N
     desk.write("work/other")
     saved = save(there)
     assert (saved.own_others, saved.old_others, saved.forked_others) == ([], [], ["work"])
+
+
+def foretell(desk: Desk) -> NodeSaved:
+    return save_node(desk.context, desk.notify, SaveNode(dry_run=True))
+
+
+def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(desk: Desk) -> None:
+    desk.write("work/file")
+    desk.backup()
+    other = renamed(desk, "work2")
+    other.write("work2/file")
+    other.backup()
+    other.write("work2/more", "of its own")
+    before = (desk.ids, other.ids)
+    seen = foretell(desk)
+    assert list(seen.foretold) == ["work", "work2"]
+    assert seen.foretold["work"].kind == "unchanged"
+    assert seen.foretold["work2"].changed_files == 1
+    assert (seen.unsaved, seen.stored, (desk.ids, other.ids)) == (0, False, before)
+
+
+def test_a_dry_run_names_what_the_real_one_would_leave_unsaved(desk: Desk) -> None:
+    desk.write("work/closed").chmod(0)
+    desk.write("work.before-1/x")
+    other = renamed(desk, "work_exp")
+    other.write("work_exp/file")
+    other.backup()
+    rmtree(find_place(other.context.store, "work_exp").directory)
+    seen = foretell(desk)
+    assert seen.unsaved == 3
+    assert seen.unsaved_paths == save(desk).unsaved_paths
+    (desk.scratch / "work").rename(desk.scratch / "thesis")
+    assert foretell(desk).unsaved_paths == save(desk).unsaved_paths
+    assert "thesis (`work`, which it may be, is gone)" in foretell(desk).unsaved_paths

@@ -1058,6 +1058,7 @@ export interface NodeSaved {
   other_files?: Array<string>;
   debug_copies?: Array<string>;
   goes_with_job?: boolean;
+  foretold?: Record<string, BackupTaken>;
 }
 
 /** What is in use on one node of the allocation. */

@@ -26,7 +26,7 @@ from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
-from scratchflow.model.results.backup import BackupTaken, NodeSaved
+from scratchflow.model.results.backup import NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import JobsShown
 from scratchflow.process.interrupted import Interrupted
@@ -53,20 +53,7 @@ def test_a_node_that_is_not_there_is_told_before_anything_is_saved(
 def test_a_dry_run_fails_for_files_that_no_backup_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     class Unreadable(Cluster):
         def at_workspace(self, *_: object, **__: object) -> Any:
-            return BackupTaken(
-                snapshot=None,
-                kind="incremental",
-                parent=None,
-                files=1,
-                bytes=1,
-                changed_files=1,
-                changed_bytes=1,
-                stored_bytes=0,
-                duration_s=0,
-                dry_run=True,
-                unsaved=1,
-                unsaved_paths=["work/closed"],
-            )
+            return NodeSaved(snapshot=None, unsaved=1, unsaved_paths=["work/closed"])
 
     cluster = Unreadable(left=[OLD])
     with pytest.raises(NodeNotSaved):

@@ -85,6 +85,7 @@ class World:
         self.settled: Literal["restored", "nothing"] = "restored"
         monkeypatch.setattr(module, "cluster_of", self._cluster)
         monkeypatch.setattr(module, "save_copies", self._save)
+        monkeypatch.setattr(module, "foretell_last_backup", self._foretell)
         monkeypatch.setattr(module, "copy_snapshots", self._copy)
         monkeypatch.setattr(module, "up", self._up)
         monkeypatch.setattr(module, "clear_on", self._clear)
@@ -96,6 +97,7 @@ class World:
         from contextlib import nullcontext
 
         cluster = SimpleNamespace(
+            emit=self.events.append,
             settings=settings,
             caller=caller,
             on_login=lambda *_: JobsShown(
@@ -136,6 +138,10 @@ class World:
         self.steps.append(f"save {snapshot}")
         self.seen_there = ("unchanged", snapshot)
         saved = NodeSaved(snapshot=snapshot, unsaved=self.unsaved, unsaved_paths=["x"])
+        return [SavedCopy("node-1", saved)]
+
+    def _foretell(self, *_: Any) -> list[SavedCopy]:
+        saved = NodeSaved(snapshot=None, unsaved=self.unsaved, unsaved_paths=["x"])
         return [SavedCopy("node-1", saved)]
 
     def _copy(
@@ -556,3 +562,13 @@ def test_a_dry_run_refuses_the_snapshot_that_could_not_be_copied_unless_a_newer_
 def test_the_same_profile_is_refused(world: World) -> None:
     with pytest.raises(HopToItself):
         hop_to(world.who, world.events.append, Hold(), "a")
+
+
+def test_a_dry_run_fails_for_what_no_backup_here_can_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, monkeypatch)
+    world.unsaved = 1
+    with pytest.raises(NodeNotSaved, match="`x`"):
+        world.hop(dry_run=True)
+    assert world.steps == []
