@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 
 import msgspec
 
@@ -53,7 +54,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
     with cluster_of(settings, caller, emit, once=True) as cluster:
         ready = _looked(cluster, request)
         seen, settled, autobackup = ready.seen, ready.workspace, ready.autobackup
-        _require_store(seen)
+        _require_store(seen, dry_run=request.dry_run)
         _warn_of_another_store(seen, emit)
         allocated = None
         if settled is None or autobackup is None:
@@ -150,16 +151,22 @@ def _settled(
         return settled, cluster.on_login("autobackup on", switch, AutobackupSwitched)
 
 
-def _require_store(seen: StatusShown) -> None:
-    """The refusal that would come later anyway, before a node is taken for nothing."""
-    for problem in seen.problems:
-        if problem.name == StoreLost.code:
+def _require_store(seen: StatusShown, *, dry_run: bool) -> None:
+    """The refusal that would come later anyway, before a node is taken for nothing.
+
+    A store that the login host cannot write to may be in order on the node: only a dry run, which cannot look there, goes by it.
+    """
+    refused: list[type[ScratchflowError]] = [StoreLost]
+    if dry_run and not (seen.allocation and seen.workspace.exists):
+        refused.append(StoreUnusable)
+    for kind, problem in product(refused, seen.problems):
+        if problem.name == kind.code:
             raise error_from_agent(
                 problem.name,
                 problem.detail,
                 problem.fix,
-                retryable=StoreLost.retryable,
-                exit_code=StoreLost.exit_code,
+                retryable=kind.retryable,
+                exit_code=kind.exit_code,
             )
 
 

@@ -12,6 +12,7 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import LatestUnreadable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceIsLink
@@ -35,7 +36,7 @@ from scratchflow.node.environment.missing import (
 )
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue
-from scratchflow.store.checks.writable import WriteTrial
+from scratchflow.store.checks.writable import WriteTrial, refuse_unwritable
 from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
@@ -87,10 +88,20 @@ def store_moved_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Pro
 
 
 def store_unwritable_problem(place: StoreDirectory, trial: WriteTrial) -> Iterator[Problem]:
-    """A store that is full or read-only, in the words that a backup would have for it."""
-    error = trial.failure(place.directory)
+    """A store that is full, read-only or cannot be made, in the words that a backup would have for it."""
+    error = trial.failure(place.directory) or _never_made(place)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def _never_made(place: StoreDirectory) -> ScratchflowError | None:
+    """Why a store that is not there cannot be made, like beneath a file system that is not mounted."""
+    try:
+        if not place.directory.is_dir():
+            refuse_unwritable(place)
+    except ScratchflowError as error:
+        return error
+    return None
 
 
 def store_away_on_node(

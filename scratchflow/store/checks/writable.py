@@ -41,7 +41,7 @@ def refuse_unwritable(place: StoreDirectory) -> None:
         return
     is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
     refused = OSError(errno.EROFS if is_read_only else errno.EACCES, "")
-    raise translated(refused, place.lock if directory == place.directory else directory)
+    raise translated(refused, place.lock if directory == place.directory else place.directory)
 
 
 def write_failure(directory: Path) -> ScratchflowError | None:

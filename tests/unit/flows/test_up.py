@@ -16,7 +16,7 @@ from scratchflow.flows.up import up
 from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed, NodeSilent
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.restore import WorkspaceOfOther
-from scratchflow.model.errors.store import StoreLost
+from scratchflow.model.errors.store import StoreLost, StoreUnusable
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
@@ -304,6 +304,19 @@ def test_with_the_store_away_no_node_is_taken(
     with pytest.raises(StoreLost) as caught:
         desk.up()
     assert (caught.value.exit_code, desk.taken) == (10, [])
+
+
+def test_a_dry_run_fails_with_a_store_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = seen(None, "store.unusable")
+    with pytest.raises(StoreUnusable) as caught:
+        Desk(tmp_path, monkeypatch, look=closed).up(dry_run=True)
+    assert caught.value.exit_code == 10
+    held = Desk(tmp_path, monkeypatch, look=seen(job(1), "store.unusable"))
+    assert held.up(
+        dry_run=True
+    ).dry_run  # the workspace is there: `up` has nothing to do in the store
 
 
 def test_after_ctrl_c_it_says_that_the_node_stays(

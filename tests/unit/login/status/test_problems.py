@@ -14,11 +14,14 @@ from scratchflow.login.status.problems import (
     half_restored,
     job_problems,
     lost_session,
+    store_unwritable_problem,
     work_on_failed_node,
 )
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import SessionShown
+from scratchflow.store.checks.writable import WriteTrial
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Pulses
 from scratchflow.store.known import note_store
 from tests.unit.login.status.test_status import Login
@@ -183,3 +186,13 @@ def test_an_empty_store_is_told_when_another_place_has_the_snapshots(
     changed = msgspec.structs.replace(login.settings.profile, store=str(tmp_path / "other/store"))
     login.settings = msgspec.structs.replace(login.settings, profile=changed)
     assert "store.moved" in login.problems()
+
+
+def test_a_store_that_cannot_be_made_is_shown_and_one_that_can_is_not(tmp_path: Path) -> None:
+    place = StoreDirectory(tmp_path / "fsx/store/work")
+    assert list(store_unwritable_problem(place, WriteTrial())) == []
+    (tmp_path / "fsx").mkdir(mode=0o500)
+    (problem,) = store_unwritable_problem(place, WriteTrial())
+    assert problem.name == "store.unusable"
+    assert f"the store `{place.directory}` cannot be used" in problem.detail
+    assert f"`ls -ld {tmp_path}/fsx`" in problem.fix
