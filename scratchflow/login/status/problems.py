@@ -163,7 +163,8 @@ def workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterat
         yield Problem(
             name="workspace.missing",
             detail=f"`{workspace.path}` is not on `{held.node}` any more",
-            fix="`scratchflow restore` brings it back",
+            fix=f"if it was renamed, `ls {quote(str(Path(workspace.path).parent))}` there shows it, and `mv` gives it"
+            " its name back; `scratchflow restore` brings the last snapshot back",
         )
 
 

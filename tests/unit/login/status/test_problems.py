@@ -16,10 +16,11 @@ from scratchflow.login.status.problems import (
     lost_session,
     store_unwritable_problem,
     work_on_failed_node,
+    workspace_gone,
 )
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
-from scratchflow.model.results.status import SessionShown
+from scratchflow.model.results.status import SessionShown, WorkspaceShown
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Pulses
@@ -196,3 +197,10 @@ def test_a_store_that_cannot_be_made_is_shown_and_one_that_can_is_not(tmp_path: 
     assert problem.name == "store.unusable"
     assert f"the store `{place.directory}` cannot be used" in problem.detail
     assert f"`ls -ld {tmp_path}/fsx`" in problem.fix
+
+
+def test_a_workspace_that_is_gone_may_have_another_name() -> None:
+    gone = WorkspaceShown(path="/scratch/u/work", exists=False, base_snapshot=None)
+    (problem,) = workspace_gone(gone, job(1))
+    assert "`ls /scratch/u` there shows it" in problem.fix
+    assert "`scratchflow restore` brings the last snapshot back" in problem.fix
