@@ -24,7 +24,13 @@ from scratchflow.model.errors.allocation import (
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.by_code import error_from_agent
-from scratchflow.model.errors.store import NoSpace, StoreLost, StoreUnusable
+from scratchflow.model.errors.store import (
+    NoSpace,
+    StoreLost,
+    StoreNotShared,
+    StoreReplaced,
+    StoreUnusable,
+)
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Hold, MakeReady, Settle, SwitchOn
 from scratchflow.model.results.allocation import Allocated
@@ -44,6 +50,8 @@ from scratchflow.process.interrupted import Interrupted
 
 # These say themselves whether the node is still ours.
 _OF_THE_NODE = (AllocationEnded, AllocationMissing, NodeFailed, NodeSilent)
+# With these the last backup of `clear` fails, too.
+_NO_BACKUP = frozenset({StoreReplaced.code, StoreNotShared.code})
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
 _STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NODE})
 
@@ -200,7 +208,7 @@ def _saying_that_the_node_stays(
     except ScratchflowError as error:
         if taken is not None and taken.job_id is not None and not taken.reused:
             stays = f"job {taken.job_id} on `{taken.node}` stays yours"
-            error.add_step(f"{stays}; `scratchflow clear` gives it back")
+            error.add_step(f"{stays}; {_gives_back(error)}")
         raise
     except Interrupted as interrupted:
         if not held:
@@ -209,6 +217,13 @@ def _saying_that_the_node_stays(
             f"`{held[0]}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
         )
         raise EndedBySignal(interrupted.signum, stays) from interrupted
+
+
+def _gives_back(error: ScratchflowError) -> str:
+    """The command that does, with what it loses where no backup can be taken."""
+    if error.code in _NO_BACKUP:
+        return "`scratchflow clear --no-backup` gives it back, and saves nothing of what is there"
+    return "`scratchflow clear` gives it back"
 
 
 def foretold_with_set_up(planned: ClusterSetUp) -> UpAndRunning:

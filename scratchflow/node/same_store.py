@@ -90,21 +90,26 @@ def store_replaced(
 ) -> StoreReplaced | None:
     """The error for a store that is not the one that the workspace on this machine was saved to; with a mirror the hint names it."""
     place = find_place(store, workspace.name)
-    base = read_base_note(workspace, store)
-    if base is None or _is_store_of(place, read_store_id(place), base):
+    base, found = read_base_note(workspace, store), read_store_id(place)
+    if base is None or _is_store_of(place, found, base):
         return None
     is_other = has_snapshots(place)
-    if is_empty_or_missing(workspace.path) and is_other:
+    # One without an id has nothing to bring: it is not mounted, or gone. With an id it was begun here.
+    is_begun = is_other or found is not None
+    if is_empty_or_missing(workspace.path) and is_begun:
         return None  # nothing here came from another store any more
-    # An empty one has nothing to bring: it is not mounted, or gone.
-    aside = StoreReplaced.keeping(workspace.path, base.snapshot, node) if is_other else ""
+    ways = [_from_mirror(place, mirror)] if mirror else []
+    if is_begun:
+        keeping = StoreReplaced.keeping
+        ways.insert(0, keeping(workspace.path, base.snapshot, node, is_new=not is_other))
+    if is_other or not is_begun:
+        ways.append(StoreReplaced.ANOTHER_PATH)
     return StoreReplaced(
         store=store,
         node=node,
         workspace=workspace.path,
         snapshot=base.snapshot,
-        aside=aside,
-        from_mirror=_from_mirror(place, mirror) if mirror else "",
+        ways="; ".join(ways),
     )
 
 
@@ -117,7 +122,7 @@ def _from_mirror(place: StoreDirectory, mirror: str) -> str:
         file = shlex.quote(str(place.directory / STORE_NAME))
         first = f"remove the mark of the new, empty store that is there (`rm {file}`), then "
     bring = "`scratchflow snapshots import --from-mirror --all`"
-    return f"if the old store is lost, {first}{bring} brings it back from `{mirror}`; "
+    return f"if the old store is lost, {first}{bring} brings it back from `{mirror}`"
 
 
 def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:

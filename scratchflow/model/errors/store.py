@@ -122,20 +122,26 @@ class StoreReplaced(ScratchflowError):
         "the store `{store}` on {node} is not the one that `{workspace}` was saved to: it does not "
         "hold snapshot {snapshot}, so nothing is saved to it"
     )
-    hint = (
-        "check that it is mounted (`findmnt -T {store:sh}`); {aside}{from_mirror}if the old store is gone "
-        "for good, start a new one with `scratchflow config set store PATH` and another path"
+    hint = "check that it is mounted (`findmnt -T {store:sh}`); {ways}"
+    ANOTHER_PATH = (
+        "if the old store is gone for good, start a new one with `scratchflow config set store PATH`"
+        " and another path"
     )
 
     @staticmethod
-    def keeping(workspace: object, snapshot: str, node: str) -> str:
-        """What makes room for what another store has. By this name `clear` and `hop` know what it keeps, and keep the node as long as it is there."""
-        from shlex import quote  # not for every start
+    def keeping(workspace: object, snapshot: str, node: str, *, is_new: bool) -> str:
+        """What makes room for what another store has, or for a new workspace in one that has just begun.
 
-        there, aside = quote(str(workspace)), quote(f"{workspace}.before-{snapshot}")
+        By this name `clear` and `hop` know what it keeps, and keep the node as long as it is there.
+        """
+        import shlex  # only ever needed on the way to an error
+
+        move = shlex.join(["mv", str(workspace), f"{workspace}.before-{snapshot}"])
+        when = "if you removed the old store on purpose" if is_new else "if it is"
+        brings = "makes a new workspace" if is_new else "brings the newest snapshot"
         return (
-            f"if it is, `mv {there} {aside}` on {node} keeps what is there,"
-            " and `scratchflow up` brings the newest snapshot; "
+            f"{when}, `scratchflow run -- {move}` keeps what is on {node} under another name,"
+            f" and `scratchflow up` then {brings}"
         )
 
 

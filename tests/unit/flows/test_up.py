@@ -16,7 +16,7 @@ from scratchflow.flows.up import up
 from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed, NodeSilent
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.restore import WorkspaceOfOther
-from scratchflow.model.errors.store import StoreLost, StoreUnusable
+from scratchflow.model.errors.store import StoreLost, StoreReplaced, StoreUnusable
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
@@ -129,22 +129,28 @@ def test_after_ctrl_c_in_the_one_request_it_says_that_the_node_stays(
 
 
 @pytest.mark.parametrize(
-    ("error", "is_said"),
+    ("error", "said"),
     [
-        (WorkspaceOfOther(path="/w", profile="login", job="", own_scratch="/s"), True),
-        (AllocationEnded(job_id=9, reason="it was cancelled"), False),
-        (NodeSilent(node="node-9", job_id=9, reason="srun: timeout"), False),
+        (
+            WorkspaceOfOther(path="/w", profile="login", job="", own_scratch="/s"),
+            "; job 9 on `node-9` stays yours; `scratchflow clear` gives it back",
+        ),
+        (
+            StoreReplaced(store="/s", node="node-9", workspace="/w", snapshot="a", ways="look"),
+            "; job 9 on `node-9` stays yours; `scratchflow clear --no-backup` gives it back, and saves nothing of what is there",
+        ),
+        (AllocationEnded(job_id=9, reason="it was cancelled"), ""),
+        (NodeSilent(node="node-9", job_id=9, reason="srun: timeout"), ""),
     ],
 )
 def test_an_error_on_the_node_that_was_taken_says_that_its_job_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: ScratchflowError, is_said: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: ScratchflowError, said: str
 ) -> None:
     hint = error.shown_hint
     desk = Desk(tmp_path, monkeypatch, look=seen(None), settle=error)
     with pytest.raises(type(error)) as caught:
         desk.up()
-    stays = "; job 9 on `node-9` stays yours; `scratchflow clear` gives it back"
-    assert caught.value.shown_hint == hint + stays * is_said
+    assert caught.value.shown_hint == hint + said
 
 
 def test_an_error_on_a_node_that_was_held_before_says_nothing_of_it(

@@ -69,6 +69,22 @@ def test_nor_does_an_empty_workspace_take_the_place_of_one_that_was_moved_away(d
     assert (desk.work / "README").is_file()
 
 
+def test_a_copy_of_a_store_that_was_removed_can_be_moved_away_for_a_new_one(desk: Desk) -> None:
+    desk.backup()
+    lose_the_mount(desk)
+    ensure_store_id(open_place(desk.context.store, "work"))  # as the login host does
+    with pytest.raises(StoreReplaced) as caught:
+        settle(desk.context, desk.notify, Settle())
+    hint = caught.value.shown_hint
+    assert "if you removed the old store on purpose" in hint
+    source, target = re.findall(r"`scratchflow run -- mv (\S+) (\S+)`", hint)[0]
+    Path(source).rename(target)
+    assert settle(desk.context, desk.notify, Settle()).action == "created"
+    assert (Path(target) / "README").is_file()
+    saved = save_node(desk.context, desk.notify, SaveNode())
+    assert any(Path(target).name in path for path in saved.unsaved_paths)
+
+
 def test_the_hint_for_a_lost_store_names_the_mirror_and_what_is_in_its_way(desk: Desk) -> None:
     desk.backup()
     lose_the_mount(desk)
@@ -234,7 +250,7 @@ def test_a_workspace_that_was_moved_away_holds_nothing_back(desk: Desk) -> None:
     another_store(desk)
     with pytest.raises(StoreReplaced) as caught:
         desk.backup()
-    source, target = re.findall(r"`mv (\S+) (\S+)`", caught.value.shown_hint)[0]
+    source, target = re.findall(r"`scratchflow run -- mv (\S+) (\S+)`", caught.value.shown_hint)[0]
     desk.write("work/unsaved")
     Path(source).rename(target)
     desk.restore()

@@ -27,6 +27,7 @@ from scratchflow.workspace.environment import ENV_NAME
 from scratchflow.workspace.workspace import STATE_NAME
 
 _OR_LEAVE_THEM = "or leave them to the cluster's own clean-up"
+_ONCE_DELETED = "; once the snapshots are deleted, a later `up` on such a node refuses until its copy is gone or moved away"
 
 
 def copies_left(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
@@ -107,7 +108,7 @@ class _Scratch:
         nodes = sorted({node for path in paths for node in self._held[path]})
         yield LeftBehind(
             what=f"copies of the workspace{named} and our notes on the scratch of {', '.join(nodes)}",
-            how=f"{self._first}{in_jobs([*paths, *notes])}",
+            how=f"{self._first}{in_jobs([*paths, *notes])}{_ONCE_DELETED}",
         )
 
     def _with_nodes(
