@@ -366,7 +366,8 @@ def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind
     """Refuses to give a node back while files on it are in no snapshot, unless that is wanted."""
     if saved.unsaved and not leave_behind:
         count, paths = counted(saved.unsaved, "path"), _named(saved)
-        raise NodeNotSaved(node=node, count=count, paths=paths, verb=verb)
+        ways = "; ".join(saved.unsaved_ways) or "save or delete them"
+        raise NodeNotSaved(node=node, count=count, paths=paths, verb=verb, ways=ways)
 
 
 def require_all_saved(

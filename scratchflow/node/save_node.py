@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import join, quote
 
 import msgspec
 
@@ -53,14 +54,19 @@ class _Unsaved(msgspec.Struct):
 
     count: int = 0
     shown: list[str] = msgspec.field(default_factory=list)
+    # What to do, by reason: the first path of each serves as the example.
+    ways: dict[str, str] = msgspec.field(default_factory=dict)
 
     def add(self, taken: BackupTaken) -> None:
         self.count += taken.unsaved
         self.shown += taken.unsaved_paths
+        if taken.unsaved:
+            self.ways["unreadable"] = "make files readable (`chmod`, `chown`) or delete them"
 
-    def add_path(self, path: str) -> None:
+    def add_path(self, path: str, reason: str, way: str) -> None:
         self.count += 1
         self.shown.append(printable(path))
+        self.ways.setdefault(reason, printable(way))
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -105,18 +111,22 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         unsaved.add(held.taken)
     elif theirs is None:
         for root in _alone(context):
-            unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
+            way = f"`scratchflow restore` brings `{context.workspace.name}` back, with which `{root}` is saved"
+            unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)", "alone", way)
     names = [*([context.workspace.name] if theirs else []), *other_workspaces(context)]
     tried = {name: _save_other(context, notify, saving, name) for name in names}
     others = {name: other for name, other in tried.items() if other}
     for path in _moved_aside(context.workspace):
         if path not in tried:  # saved as a workspace of its own, or named already
-            unsaved.add_path(f"{path} (moved aside by a restore)")
+            way = _save_or_delete(context, path)
+            unsaved.add_path(f"{path} (moved aside by a restore)", "aside", way)
     other_files = _other_files(context, tried)
     if held is None and theirs is None and _was_here(context):
         # One of them may be it, under another name.
         for name in other_files:
-            unsaved.add_path(f"{name} (`{context.workspace.name}`, which it may be, is gone)")
+            way = f"{_mv(context, name, context.workspace.name)} gives `{name}` its name back, if it is that"
+            own = f"{name} (`{context.workspace.name}`, which it may be, is gone)"
+            unsaved.add_path(own, "renamed", f"{way}; else {_save_or_delete(context, name)}")
         other_files = []
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
@@ -130,12 +140,36 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         forked_others=[name for name, other in others.items() if other.is_old and other.stored],
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
+        unsaved_ways=list(unsaved.ways.values()),
         excluded=_excluded(context) if held else [],
         other_files=other_files,
         debug_copies=_debug_copies(context.workspace),
         goes_with_job=context.scratch_goes_with_job,
         foretold=saving.foretold,
     )
+
+
+def _save_or_delete(context: NodeContext, name: str) -> str:
+    setting = quote(f"workspace={name}")
+    return f"`scratchflow --set {setting} backup` saves `{name}`, {_rm(context, name)} deletes it"
+
+
+def _delete_or_move(context: NodeContext, name: str) -> str:
+    """For a workspace whose snapshots are gone: it cannot be saved as what it was."""
+    aside = _mv(context, name, f"{name}.old")
+    return (
+        f"the snapshots of `{name}` are gone, so it belongs to no store: {_rm(context, name)} deletes it,"
+        f" {aside} keeps it on `{context.node}` as a directory that nothing saves"
+    )
+
+
+def _rm(context: NodeContext, name: str) -> str:
+    return f"`scratchflow run -- {join(['rm', '-r', str(context.workspace.scratch / name)])}`"
+
+
+def _mv(context: NodeContext, name: str, new: str) -> str:
+    scratch = context.workspace.scratch
+    return f"`scratchflow run -- {join(['mv', str(scratch / name), str(scratch / new)])}`"
 
 
 def _was_here(context: NodeContext) -> bool:
@@ -277,8 +311,11 @@ def _save_other(
             beside=is_old or saving.request.beside,
         )
         saved = _held(there, notify, saving, final).taken
-    except (ScratchflowError, WorkspaceUnknown) as error:
-        saving.unsaved.add_path(f"{name} ({error})")
+    except WorkspaceUnknown as error:
+        saving.unsaved.add_path(f"{name} ({error})", "unknown", _delete_or_move(context, name))
+        return None
+    except ScratchflowError as error:
+        saving.unsaved.add_path(f"{name} ({error})", error.code, error.shown_hint)
         return None
     saving.unsaved.add(saved)
     path, store, profile = there.workspace.path, there.store, there.settings.name

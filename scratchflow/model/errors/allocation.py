@@ -188,8 +188,4 @@ class NodeNotSaved(ScratchflowError):
     code = "release.not_saved"
     exit_code = 35
     message = "`{node}` is still ours: no snapshot holds {count} on it: {paths}"
-    hint = (
-        "make files readable (`chmod`, `chown`) or delete them; a whole workspace is saved by"
-        " `scratchflow --set workspace=NAME backup`; then run it again."
-        " `scratchflow {verb} --leave-behind` gives the node back without them"
-    )
+    hint = "{ways}; then run it again. `scratchflow {verb} --leave-behind` gives the node back without them"

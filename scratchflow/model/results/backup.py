@@ -91,6 +91,8 @@ class NodeSaved(Result, frozen=True):
     # Paths that no snapshot holds; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    unsaved_ways: list[str] = []
+    """What can be done about them, one for each reason."""
     excluded: list[str] = []
     """Patterns by which files of the workspace are in no snapshot because that is wanted."""
     other_files: list[str] = []

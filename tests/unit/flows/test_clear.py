@@ -90,7 +90,7 @@ def test_what_only_waits_is_withdrawn_and_the_node_and_its_alias_stay(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "error", [FULL, NodeNotSaved(node="n", count="1", paths="a", verb="clear")]
+    "error", [FULL, NodeNotSaved(node="n", count="1", paths="a", verb="clear", ways="delete it")]
 )
 def test_a_backup_that_fails_keeps_the_node(tmp_path: Path, error: ScratchflowError) -> None:
     cluster = cluster_with(tmp_path, job(1), **{"save node": error})

@@ -234,12 +234,13 @@ def test_what_a_restore_moved_aside_is_named_once_when_it_cannot_be_saved(desk: 
 
 def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
     paths = [f"work/{number}" for number in range(7)]
-    saved = NodeSaved(snapshot=None, unsaved=7, unsaved_paths=paths)
+    ways = ["make files readable (`chmod`)", "delete `x`"]
+    saved = NodeSaved(snapshot=None, unsaved=7, unsaved_paths=paths, unsaved_ways=ways)
     with pytest.raises(NodeNotSaved) as caught:
         require_saved("node-1", saved, verb="clear", leave_behind=False)
     assert "7 paths on it: `work/0`, `work/1`" in str(caught.value)
     assert "`scratchflow clear --leave-behind`" in caught.value.shown_hint
-    assert "chmod" in caught.value.shown_hint
+    assert "(`chmod`); delete `x`; then run it again" in caught.value.shown_hint
     require_saved("node-1", saved, verb="clear", leave_behind=True)
 
 
@@ -523,3 +524,22 @@ def test_a_dry_run_names_what_the_real_one_would_leave_unsaved(desk: Desk) -> No
     (desk.scratch / "work").rename(desk.scratch / "thesis")
     assert foretell(desk).unsaved_paths == save(desk).unsaved_paths
     assert "thesis (`work`, which it may be, is gone)" in foretell(desk).unsaved_paths
+
+
+def test_the_way_out_fits_why_something_is_not_saved(desk: Desk) -> None:
+    desk.write("work/file")
+    other = renamed(desk, "work_exp")
+    other.write("work_exp/file")
+    other.backup()
+    rmtree(find_place(other.context.store, "work_exp").directory)
+    (way,) = save(desk).unsaved_ways
+    assert f"`scratchflow run -- rm -r {desk.scratch}/work_exp` deletes it" in way
+    (desk.scratch / "work_exp").rename(desk.scratch / "work_exp.old")  # as it says
+    assert save(desk).unsaved == 0
+    desk.write("work/closed").chmod(0)
+    assert save(desk).unsaved_ways == ["make files readable (`chmod`, `chown`) or delete them"]
+    desk.write("work.before-1/x")
+    _, way = save(desk).unsaved_ways
+    assert way.startswith(
+        "`scratchflow --set workspace=work.before-1 backup` saves `work.before-1`"
+    )

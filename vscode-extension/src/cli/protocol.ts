@@ -1054,6 +1054,7 @@ export interface NodeSaved {
   newer?: string | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  unsaved_ways?: Array<string>;
   excluded?: Array<string>;
   other_files?: Array<string>;
   debug_copies?: Array<string>;
