@@ -217,7 +217,7 @@ def test_snapshots_that_were_never_taken_are_not_named(desk: Desk) -> None:
 
 
 def test_where_nobody_looked_there_may_be_snapshots(desk: Desk) -> None:
-    (snapshots, _) = desk.remove("uni", dry_run=True).stays
+    (_, snapshots) = desk.remove("uni", dry_run=True).stays
     assert snapshots.startswith("its snapshots, if there are any, in ")
 
 

@@ -99,19 +99,31 @@ def left_of_profile(
     is_unseen = traces is None or traces.could_not_look(profile.store, profile.workspace)
     if trace is None and not is_unseen and not has_other_name(profile.store):
         return
+    # The copy comes first: without its snapshots no later `clear` on that node knows what it is.
+    yield _copy_left(profile, others)
     number = "its snapshots, if there are any," if trace is None else number_of(trace)
     if names := users_of(path, profile.login, others):
         yield f"{number} in {path}{where}: it is also that of {profiles_named(names)}"
     else:
         command = f"`{removal_command(profile.login, path)}`"
-        yield f"{number} in {path}{where}; {command} removes {_them(trace)} for good"
+        after = ", after the copies on nodes" if profile.scheduler == "slurm" else ""
+        yield f"{number} in {path}{where}; {command} removes {_them(trace)} for good{after}"
+
+
+def _copy_left(profile: Profile, others: Mapping[str, Profile]) -> str:
+    """The workspace itself."""
     workspace = f"{profile.scratch.rstrip('/')}/{profile.workspace}"
     command = f"`{removal_command(LOCAL, workspace)}`"
     nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
     there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
+    if nodes:
+        there += (
+            ", before its snapshots are removed:"
+            " `clear` keeps a node with a copy whose snapshots are gone"
+        )
     names = users_of(workspace, profile.login, others)
     theirs = f": it is also that of {profiles_named(names)}" if names else f"; {there}"
-    yield f"the workspace, in {workspace}{nodes}{theirs}"
+    return f"the workspace, in {workspace}{nodes}{theirs}"
 
 
 def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None:

@@ -56,13 +56,13 @@ def test_what_commands_remember_on_the_cluster_is_named(settings: Settings) -> N
 @pytest.mark.parametrize(
     ("store", "traces", "begins"),
     [
-        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 1)), ["1 snapshot in /fsx/s/w", "the work"]),
-        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 0)), ["a store without snap", "the work"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 1)), ["the work", "1 snapshot in /fsx/s/w"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 0)), ["the work", "a store without snap"]),
         ("/fsx/s", found(WorkspaceTrace("/fsx/s", "other", 5)), []),
         ("/h/$USER/${HOME}", found(), []),
-        ("$PROJECT/s", found(), ["its snapshots, if there are any", "the work"]),
-        ("/fsx/$USERS", found(), ["its snapshots, if there are any", "the work"]),
-        ("/fsx/s", None, ["its snapshots, if there are any", "the work"]),
+        ("$PROJECT/s", found(), ["the work", "its snapshots, if there are any"]),
+        ("/fsx/$USERS", found(), ["the work", "its snapshots, if there are any"]),
+        ("/fsx/s", None, ["the work", "its snapshots, if there are any"]),
     ],
 )
 def test_of_a_removed_profile_only_what_may_be_there_is_named(
@@ -74,12 +74,20 @@ def test_of_a_removed_profile_only_what_may_be_there_is_named(
     assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
 
 
+def test_of_a_removed_profile_the_copies_on_nodes_go_before_their_snapshots(
+    settings: Settings,
+) -> None:
+    copy, snapshots = left_of_profile(settings, found(WorkspaceTrace(STORE, "w", 2)), {})
+    assert "removes it, before its snapshots are removed" in copy
+    assert snapshots.endswith("removes them for good, after the copies on nodes")
+
+
 def test_no_command_is_offered_that_removes_what_another_profile_has_too(
     settings: Settings,
 ) -> None:
     traces = found(WorkspaceTrace(STORE, "w", 1))
     second = msgspec.structs.replace(settings.profile, store="/fsx/second")
-    snapshots, workspace = left_of_profile(settings, traces, {"second": second})
+    workspace, snapshots = left_of_profile(settings, traces, {"second": second})
     assert "`ssh aws " in snapshots
     assert "rm -rf" not in workspace
     assert workspace.endswith("it is also that of profile `second`")
