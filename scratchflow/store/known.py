@@ -74,7 +74,8 @@ def store_lost(
     if mirror:
         bring = "`scratchflow snapshots import --from-mirror --all`"
         back = f", and {bring} then brings its snapshots back from `{mirror}`"
-    return StoreLost(store=place.directory, host=host, note=note, from_mirror=back)
+    state = "is empty" if os.path.lexists(place.directory) else "is not there"
+    return StoreLost(store=place.directory, state=state, host=host, note=note, from_mirror=back)
 
 
 def snapshots_elsewhere(home: Path, place: StoreDirectory) -> list[str]:

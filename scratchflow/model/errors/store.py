@@ -106,7 +106,7 @@ class StoreLost(ScratchflowError):
 
     code = "store.lost"
     exit_code = 10
-    message = "the store `{store}` was there before, and is empty on `{host}` now"
+    message = "the store `{store}` was there before, and {state} on `{host}` now"
     hint = (
         "check that its file system is mounted (`findmnt -T {store:sh}`); if you removed the store on purpose, "
         "`rm {note:sh}` on `{host}` lets a new one begin there{from_mirror}"

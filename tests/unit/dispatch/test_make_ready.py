@@ -134,7 +134,7 @@ def test_with_the_store_away_the_node_is_not_asked(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login.hold()
-    lost = StoreLost(store="/fsx", host="login", note="x")
+    lost = StoreLost(store="/fsx", state="is empty", host="login", note="x")
     monkeypatch.setattr(module, "store_lost", lambda *_: lost)
     assert login.ready("node-1").workspace is None
     assert login.settled == []

@@ -35,6 +35,11 @@ def test_a_used_place_is_lost_when_it_is_empty_or_gone(home: Path, place: StoreD
     assert store_lost(home, place, "login-1")
     shutil.rmtree(place.directory.parent)
     error = store_lost(home, place, "login-1")
+    assert "was there before, and is not there on `login-1` now" in str(error)
+    place.directory.mkdir(parents=True)
+    assert "was there before, and is empty on `login-1` now" in str(
+        store_lost(home, place, "login-1")
+    )
     assert error
     assert (error.exit_code, error.code) == (10, "store.lost")
     assert "login-1" in str(error)
