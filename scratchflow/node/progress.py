@@ -15,6 +15,8 @@ class Notifier(msgspec.Struct):
     wants_items: bool = False
     warnings: int = 0
     unreadable: list[bytes] = msgspec.field(default_factory=list)
+    # Of those, which were said: several steps of one command may look at the same file.
+    _said: set[bytes] = msgspec.field(default_factory=set)
 
     def remark(self, message: str) -> None:
         """Logs one line."""
@@ -39,10 +41,13 @@ class Notifier(msgspec.Struct):
         )
 
     def warn(self, code: str, path: bytes, message: str) -> None:
-        """Reports a warning."""
-        self.warnings += 1
+        """Reports a warning; that a path may not be read only once."""
         if code == "files.unreadable":
             self.unreadable.append(path)
+            if path in self._said:
+                return
+            self._said.add(path)
+        self.warnings += 1
         self.emit(
             Warned(code=code, message=printable(message), **(path_fields(path) if path else {}))
         )

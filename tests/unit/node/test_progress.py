@@ -53,3 +53,12 @@ def test_a_phase_without_a_size_is_told_from_one_with() -> None:
         Progress(phase="scan"),
         Progress(phase="pack", files_done=1, files_total=2, bytes_done=30, bytes_total=40),
     ]
+
+
+def test_that_a_path_may_not_be_read_is_said_once_by_all_steps_of_a_command() -> None:
+    told: list[Event] = []
+    notify = Notifier(told.append)
+    for path in (b"work/a", b"work/a", b"work/b"):
+        notify.warn("files.unreadable", path, "may not be read, and was left out")
+    assert (len(told), notify.warnings) == (2, 2)
+    assert notify.unreadable == [b"work/a", b"work/a", b"work/b"]  # each step counts its own

@@ -253,3 +253,12 @@ def test_a_fifo_in_the_way_is_called_one_also_by_a_dry_run(desk: Desk, dry_run: 
         desk.restore(first, dry_run=dry_run)
     assert "exclude" not in caught.value.shown_hint
     assert path.is_fifo()
+
+
+def test_a_refused_restore_warns_of_each_unreadable_path_once(desk: Desk) -> None:
+    desk.write("work/file")
+    first = desk.backup().snapshot or ""
+    desk.write("work/closed").chmod(0)
+    with pytest.raises(NotSaved):
+        desk.restore(first)
+    assert desk.warnings.count("files.unreadable") == 1
