@@ -137,15 +137,28 @@ def _shown_outcome(restored: Restored) -> Iterator[str]:
         return
     if restored.mode == "nothing":
         yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
+        yield from _foretold_snapshots(restored)
         return
     gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
     written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
     if restored.dry_run:
         yield f"would write {written}{gone}, to `{target}`{where} from snapshot {named(restored.snapshot)}"
+        yield from _foretold_snapshots(restored)
     else:
         took = format_took(restored.duration_s)
         source = named(restored.snapshot)
         yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
+
+
+def _foretold_snapshots(restored: Restored) -> Iterator[str]:
+    """Which snapshots the restore that is only tried would take."""
+    would = []
+    if restored.would_save:
+        would.append("first save what is there in a safety snapshot")
+    if restored.would_commit:
+        would.append(f'add a snapshot "restored {shown_id(restored.snapshot)}" as the newest')
+    if would:
+        yield f"would {', and '.join(would)}"
 
 
 def _shown_abandoned(restored: Restored) -> Iterator[str]:

@@ -29,6 +29,10 @@ class Restored(OnNodes, frozen=True, kw_only=True):
     moved_aside: list[str] = []
     abandoned: str | None = None
     dry_run: bool = False
+    would_save: bool = False
+    """Of a dry run: what is there and in no snapshot yet would be saved first."""
+    would_commit: bool = False
+    """Of a dry run: a snapshot "restored ID" would make the older one the newest again."""
     # Only some paths were asked for, and all of them were there already.
     is_part: bool = False
     # The machine that `target` is on.

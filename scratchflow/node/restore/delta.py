@@ -39,6 +39,7 @@ from scratchflow.node.restore.saving import (
     saves_first,
     shown_aside,
     trusted_flags,
+    would_save,
 )
 from scratchflow.node.restore.source import BEFORE_RESTORING, RestoreOptions, Source, saved_roots
 from scratchflow.node.restore.steps import summary
@@ -143,6 +144,7 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
         size,
         removed=sum(1 for _ in deltas.entries_removed(delta, scanned)),
         dry_run=True,
+        would_save=would_save(context, source),
     )
 
 

@@ -41,6 +41,7 @@ from scratchflow.node.restore.saving import (
     save_now,
     saves_first,
     shown_aside,
+    would_save,
 )
 from scratchflow.node.restore.source import (
     RestoreOptions,
@@ -100,10 +101,11 @@ def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
 
 
 def foretell_newest(context: NodeContext, restored: Restored, catalogue: Catalogue) -> Restored:
-    """Refuses in a dry run what `make_newest` would be refused for."""
-    if catalogue.newest_id != restored.snapshot:
-        require_writable_store(context)
-    return restored
+    """Says in a dry run what `make_newest` would do, and refuses what it would be refused for."""
+    if catalogue.newest_id == restored.snapshot:
+        return restored
+    require_writable_store(context)
+    return msgspec.structs.replace(restored, would_commit=catalogue.newest_id is not None)
 
 
 def make_newest(
@@ -257,7 +259,10 @@ def restore_paths(
         if saves_first(context, source):
             require_writable_store(context)
         planned = would_extract(source.index, select, context.workspace.scratch)
-        return foretell_part(context, notify, source, select, planned, mode="delta")
+        saves = would_save(context, source)
+        return foretell_part(
+            context, notify, source, select, planned, mode="delta", would_save=saves
+        )
     saved = _save_before_paths(context, notify, source, options)
     held = held_by(saved, notify) if saved else None
     displacing = Displacing(held, aside_id(context, source), notify.warn)

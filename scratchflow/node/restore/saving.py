@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from scratchflow.archive.restore.displace import Held
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.model.text import printable
+from scratchflow.node.backup import foretell_backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import Source, saved_roots
 from scratchflow.node.same_store import open_store
+from scratchflow.node.snapshot.allowed import unfinished_restore
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan
 from scratchflow.node.snapshot.take import Saved, save_workspace
@@ -39,6 +41,18 @@ def saves_first(context: NodeContext, source: Source) -> bool:
     """Whether anything is there of which a restore in place takes a snapshot first."""
     roots = saved_roots(context, source.roots)
     return bool(occupied_roots(context.workspace.scratch, roots))
+
+
+def would_save(context: NodeContext, source: Source) -> bool:
+    """For a dry run: whether anything that a restore in place saves first is in no snapshot yet."""
+    if not saves_first(context, source):
+        return False
+    if unfinished_restore(context) is not None:
+        return True  # half of two states, which is in none
+    roots = saved_roots(context, source.roots)
+    options = SnapshotOptions(allow_shrink=True, purpose="safety", roots=roots)
+    unheard = Notifier(lambda _: None)  # the restore's own look warns
+    return foretell_backup(context, unheard, options).kind != "unchanged"
 
 
 def save_now(

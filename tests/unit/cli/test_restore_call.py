@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.cli.call import Call, telling_what_an_end_means
@@ -70,3 +71,10 @@ def test_a_shell_in_the_directory_that_was_replaced_is_told_how_to_get_into_the_
     (event,) = heard(replaces=True)
     assert isinstance(event, Log)
     assert "`cd .`" in event.message
+
+
+def test_a_dry_run_says_which_snapshots_would_be_taken_in_one_line() -> None:
+    tried = msgspec.structs.replace(RESTORED, dry_run=True, would_save=True, would_commit=True)
+    *_, line = shown_restored(tried)
+    assert line.startswith("would first save what is there in a safety snapshot, and add a snap")
+    (_,) = shown_restored(msgspec.structs.replace(RESTORED, dry_run=True))

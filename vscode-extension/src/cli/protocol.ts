@@ -1331,6 +1331,8 @@ export interface Restored {
   moved_aside?: Array<string>;
   abandoned?: string | null;
   dry_run?: boolean;
+  would_save?: boolean;
+  would_commit?: boolean;
   is_part?: boolean;
   host?: string;
   place?: string;

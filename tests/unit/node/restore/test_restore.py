@@ -78,7 +78,22 @@ def test_a_dry_run_changes_nothing(desk: Desk) -> None:
     before, ids = desk.content(), desk.ids
     result = desk.restore(str(first.snapshot), dry_run=True)
     assert (result.mode, result.written_files, result.dry_run) == ("delta", 1, True)
+    assert (result.would_save, result.would_commit) == (False, True)
     assert (desk.content(), desk.ids) == (before, ids)
+
+
+def test_a_dry_run_says_which_snapshots_the_restore_would_take(desk: Desk) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "changed")
+    newest = str(desk.backup().snapshot)
+    assert not desk.restore(newest, dry_run=True).would_commit
+    desk.write("work/more")
+    for options in ({}, {"paths": ["README"]}):
+        assert desk.restore(first, dry_run=True, **options).would_save
+    assert desk.restore(newest, dry_run=True).would_save
+    done = desk.restore(first)
+    assert done.safety_snapshot
+    assert done.committed_as
 
 
 def test_an_exported_incremental_is_one_plain_full_archive(desk: Desk, tmp_path: Path) -> None:
