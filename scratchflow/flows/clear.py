@@ -21,6 +21,7 @@ from scratchflow.model.errors.allocation import (
     NodeFailed,
     NodeNotSaved,
     OtherNodeFailed,
+    SeveralHeld,
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
@@ -74,15 +75,11 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
     if options.dry_run:
         _require_running(saved)
-        with saying_that_the_node_is_kept():
-            seen = [
-                copy
-                for job in saved
-                for copy in foretell_last_backup(cluster, job.job_id, nodes_of(job))
-            ]
+        seen = [copy for job in saved for copy in _foretold(cluster, job, is_only=len(saved) == 1)]
         require_all_saved(cluster, seen, verb="clear", leave_behind=options.leave_behind)
-    if not options.backup and not options.dry_run:
-        _warn_without_backup(cluster, jobs)
+    if not options.backup:
+        _require_one(shown)
+        _warn_without_backup(cluster, jobs, dry_run=options.dry_run)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
     require_all_saved(cluster, taken, verb="clear", leave_behind=options.leave_behind)
     tell_excluded(cluster.emit, taken)
@@ -151,12 +148,32 @@ def tell_what_ends(emit: Emit, runs: Iterable[DetachedRun], jobs: set[int | None
             emit(Warned(code="run.ends", message=message))
 
 
-def _warn_without_backup(cluster: Cluster, jobs: Sequence[AllocationShown]) -> None:
+def _warn_without_backup(
+    cluster: Cluster, jobs: Sequence[AllocationShown], *, dry_run: bool
+) -> None:
     """Elsewhere the node keeps its copy, and the next `up` there finds it."""
     scratch = cluster.settings.profile.scratch
-    if goes_with_job(scratch, "", None) and any(job.state in _HAS_WORK for job in jobs):
+    if (
+        not dry_run
+        and goes_with_job(scratch, "", None)
+        and any(job.state in _HAS_WORK for job in jobs)
+    ):
         message = f"`{scratch}` goes with its job: what changed since the last snapshot is lost"
         cluster.emit(Warned(code="release.scratch_goes", message=message))
+
+
+def _require_one(shown: JobsShown) -> None:
+    """SeveralHeld with their names: who gives up a node without an answer does not mean the one with the work."""
+    held = [job for job in shown.jobs if job.state in _HAS_WORK]
+    if len(held) > 1:
+        names = " and ".join(f"`{job.node}` (job {job.job_id})" for job in held)
+        node = next((job.node for job in held if job.job_id == shown.meant), held[-1].node)
+        raise SeveralHeld(held=names, node=node)
+
+
+def _foretold(cluster: Cluster, job: AllocationShown, *, is_only: bool) -> list[SavedCopy]:
+    with _saying_that_the_node_is_kept(job, is_only=is_only):
+        return foretell_last_backup(cluster, job.job_id, nodes_of(job))
 
 
 def _commands(
@@ -179,7 +196,8 @@ def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[Save
     _require_running(jobs)
     if len(jobs) > 1:
         jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
-    return [copy for job in jobs for copy in _save_job(cluster, job)]
+    is_only = len(jobs) == 1
+    return [copy for job in jobs for copy in _save_job(cluster, job, is_only=is_only)]
 
 
 def _require_running(jobs: Sequence[AllocationShown]) -> None:
@@ -190,7 +208,7 @@ def _require_running(jobs: Sequence[AllocationShown]) -> None:
 
 
 @contextmanager
-def saying_that_the_node_is_kept() -> Iterator[None]:
+def _saying_that_the_node_is_kept(job: AllocationShown, *, is_only: bool) -> Iterator[None]:
     """What keeps the last backup from being taken keeps the node."""
     try:
         yield
@@ -199,7 +217,7 @@ def saying_that_the_node_is_kept() -> Iterator[None]:
     except WorkspaceAtFormerScratch:
         raise  # it says what saves the work: nothing to give up instead
     except ScratchflowError as error:
-        raise FinalBackupFailed.because_of(error) from error
+        raise FinalBackupFailed.because_of(error, job.job_id, is_only=is_only) from error
 
 
 def foretell_last_backup(
@@ -245,10 +263,10 @@ def _changes(seen: BackupTaken) -> str:
     return ", ".join(changes)
 
 
-def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
+def _save_job(cluster: Cluster, job: AllocationShown, *, is_only: bool) -> list[SavedCopy]:
     """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
-    with saying_that_the_node_is_kept():
+    with _saying_that_the_node_is_kept(job, is_only=is_only):
         copies = save_copies(cluster, job.job_id, nodes_of(job), _MESSAGE)
         copies = _looked_at_again(cluster, job.job_id, copies)
     if copies[-1].saved.snapshot is None:

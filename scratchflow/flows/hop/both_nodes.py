@@ -26,12 +26,15 @@ def says_what_is_held(move: Move, held: NodeHeld) -> Iterator[None]:
     try:
         yield
     except ScratchflowError as error:
-        is_old_held, is_new_held = _still_held(move, held)
+        shown = _open_jobs(move)
+        is_old_held, is_new_held = _still_held(move, held, shown)
         if is_new_held and not is_old_held:
             raise HopCutShort.because_of(error, held.job_id, held.node) from error
         if is_old_held and not is_new_held:
             raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
         require_answer(move, error)
+        if shown is not None and is_old_held and is_new_held:
+            error.add_step(_both_held(move, held, shown.meant))
         raise
     except Interrupted as interrupted:
         both = (
@@ -39,6 +42,26 @@ def says_what_is_held(move: Move, held: NodeHeld) -> Iterator[None]:
             " `scratchflow hop` finishes the move."
         )
         raise EndedBySignal(interrupted.signum, both) from interrupted
+
+
+def _both_held(move: Move, held: NodeHeld, meant: int | None) -> str:
+    """What is held, where the work is, and the way on."""
+    old, new = f"`{move.old_node}` (job {move.old_job})", f"`{held.node}` (job {held.job_id})"
+    if meant == held.job_id:
+        return (
+            f"both nodes are held: {new}, where commands go now, and {old}, as it was left;"
+            " `scratchflow hop` again saves what is new there, and gives it back"
+        )
+    return (
+        f"both nodes are held: {old}, where the work is and commands go, and {new}; `scratchflow hop` tries again."
+        f" If `{held.node}` never answers: `scancel {held.job_id}` on the login host gives back that node alone"
+    )
+
+
+def job_worked_in(move: Move) -> int | None:
+    """The job that commands go to; None when nobody says."""
+    shown = _open_jobs(move)
+    return shown.meant if shown is not None else None
 
 
 def require_answer(move: Move, error: ScratchflowError) -> None:
@@ -67,9 +90,8 @@ def say_that_the_old_node_stays(move: Move, error: ScratchflowError) -> None:
         error.add_step(f"job {move.old_job} still holds `{move.old_node}`, with the work there")
 
 
-def _still_held(move: Move, held: NodeHeld) -> tuple[bool, bool]:
+def _still_held(move: Move, held: NodeHeld, shown: JobsShown | None) -> tuple[bool, bool]:
     """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
-    shown = _open_jobs(move)
     if shown is None:
         return True, True
     numbers = {job.job_id for job in shown.jobs}

@@ -23,6 +23,7 @@ from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.flows.hold import hold
 from scratchflow.flows.hop.both_nodes import (
+    job_worked_in,
     require_answer,
     say_that_the_old_node_stays,
     says_what_is_held,
@@ -290,8 +291,8 @@ def _switch(move: Move, held: NodeHeld) -> None:
     try:
         cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
     except Interrupted:
-        # It begins with the note that commands go to the new node now: an alias to the old one would part the work.
-        if has_alias(cluster.settings):
+        # It ends with the note that commands go to the new node now: an alias to the old one would then part the work.
+        if has_alias(cluster.settings) and job_worked_in(move) == held.job_id:
             with suppress(ScratchflowError):
                 point_at(cluster.settings, held, cluster.emit, cluster.caller.environment)
         raise

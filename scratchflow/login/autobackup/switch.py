@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -15,12 +16,13 @@ from scratchflow.login.autobackup.running import (
     store_of,
 )
 from scratchflow.login.autobackup.start import start_loop
-from scratchflow.login.current_job import note_current_job
+from scratchflow.login.current_job import current_job_note, note_current_job
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.former_scratch import workspace_at_former_scratch
 from scratchflow.login.status.store import Now, autobackup_shown, read_node_files
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.allocation import AllocationMissing, OtherNodeFailed
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
 from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
@@ -37,13 +39,25 @@ from scratchflow.store.nodes import read_nodes
 def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
     """Makes sure that the loop runs on every node of the job, with the interval of the profile."""
     held = held_node(login, arguments.job_id)
-    if isinstance(held, RunningAllocation) and not arguments.dry_run:
-        note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
 
     def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
         return _switch_on(on, there, arguments, beside=there.node != held.node)
 
-    return _on_every_node(login, held, do)
+    try:
+        switched = _on_every_node(login, held, do)
+    except ScratchflowError:
+        _note_unless_another(login, held, arguments)
+        raise
+    if isinstance(held, RunningAllocation) and not arguments.dry_run:
+        note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
+    return switched
+
+
+def _note_unless_another(login: LoginHost, held: HeldNode, arguments: SwitchOn) -> None:
+    """Without an auto-backup, commands stay with the other job that is worked in: the node of this one may be dead."""
+    if isinstance(held, RunningAllocation) and not arguments.dry_run:
+        with suppress(ScratchflowError):
+            current_job_note(login, held.job_id)
 
 
 def _switch_on(

@@ -57,8 +57,8 @@ class NodeSilent(ScratchflowError):
     exit_code = 24
     message = "node `{node}` is still ours (job {job_id}), but gave no answer: {reason}"
     hint = (
-        "try again; `scratchflow doctor` looks at the node. Only if it never answers: `scratchflow clear --no-backup` "
-        "gives it up, with what was not saved"
+        "try again; `scratchflow doctor` looks at the node. Only if it never answers: `scancel {job_id}` on the login host "
+        "gives up that node alone, with what was not saved there, and `scratchflow up` goes on with another one"
     )
     retryable = True
 
@@ -172,14 +172,31 @@ class FinalBackupFailed(ScratchflowError):
     hint = "{next_step}; `scratchflow clear --no-backup` gives it back without"
 
     @classmethod
-    def because_of(cls, error: ScratchflowError) -> FinalBackupFailed:
-        """With the reason, its hint and its exit code."""
+    def because_of(
+        cls, error: ScratchflowError, job: int | None = None, *, is_only: bool = True
+    ) -> FinalBackupFailed:
+        """With the reason, its hint and its exit code. Of several jobs, the way without a backup is that of this one alone."""
         failed = cls(reason=error, next_step=error.shown_hint)
-        if "clear --no-backup" in error.shown_hint:
+        if any(way in error.shown_hint for way in ("clear --no-backup", "scancel")):
             failed._agent_hint = error.shown_hint  # it says so itself, and when
+        elif not is_only:
+            alone = f"`scancel {job}` on the login host gives back that node alone, without"
+            failed._agent_hint = f"{error.shown_hint}; {alone}"
         failed.exit_code = error.exit_code
         failed.retryable = error.retryable
         return failed
+
+
+class SeveralHeld(ScratchflowError):
+    """Without a backup only one node is given back: of several, one has the work."""
+
+    code = "clear.several_held"
+    exit_code = 22
+    message = "nothing was given back: several nodes are held, {held}; commands go to `{node}`"
+    hint = (
+        "`scratchflow clear` saves and gives back all of them. Without a backup: `scancel JOB` on the login host gives back"
+        " that job's node alone, with what was not saved there"
+    )
 
 
 class NodeNotSaved(ScratchflowError):

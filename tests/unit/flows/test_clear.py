@@ -15,6 +15,7 @@ from scratchflow.model.errors.allocation import (
     FinalBackupFailed,
     NodeNotSaved,
     NodeSilent,
+    SeveralHeld,
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import NoSpace
@@ -207,7 +208,32 @@ def test_a_hint_that_names_the_way_without_a_backup_is_not_told_twice(tmp_path: 
         cluster = cluster_with(tmp_path, node, **{"save node": error})
         with pytest.raises(FinalBackupFailed) as caught:
             clear_on(cluster, ClearOptions())
-        assert caught.value.shown_hint.count("clear --no-backup") == 1
+        hint = caught.value.shown_hint
+        assert hint.count("clear --no-backup") + hint.count("scancel 1") == 1
+
+
+def test_of_several_jobs_no_hint_gives_back_the_healthy_one_too(tmp_path: Path) -> None:
+    silent = NodeSilent(node="node-1", job_id=1, reason="it was killed")
+    for options, answer in ((ClearOptions(), "save node"), (ClearOptions(dry_run=True), "backup")):
+        for error in (FULL, silent):
+            settled = Settled(action="nothing", path="/s/work", snapshot="a")
+            answers = {"settle": settled, answer: error}
+            cluster = cluster_with(tmp_path, job(1), job(2), **answers)
+            with pytest.raises(FinalBackupFailed) as caught:
+                clear_on(cluster, options)
+            assert "--no-backup" not in caught.value.shown_hint
+            assert "`scancel 1` on the login host gives" in caught.value.shown_hint
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_without_a_backup_several_nodes_are_kept_and_named(tmp_path: Path, dry_run: bool) -> None:
+    jobs = [job(1), job(2), job(3, "pending")]
+    cluster = cluster_with(tmp_path, *jobs, **{"jobs open": JobsShown(jobs=jobs, meant=1)})
+    with pytest.raises(SeveralHeld, match="commands go to `node-1`") as caught:
+        clear_on(cluster, ClearOptions(backup=False, dry_run=dry_run))
+    assert "`node-1` (job 1) and `node-2` (job 2)" in str(caught.value)
+    assert "`scancel JOB`" in caught.value.shown_hint
+    assert "release" not in cluster.done
 
 
 def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:

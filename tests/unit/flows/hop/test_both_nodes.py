@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from scratchflow.model.errors.allocation import (
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost, NextNodeSilent
 from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.workspace import AutobackupFailed
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
@@ -114,6 +116,37 @@ def test_nor_once_commands_go_to_the_new_node(monkeypatch: pytest.MonkeyPatch) -
     cluster.meant = NEW
     with pytest.raises(NodeSilent):
         hop(monkeypatch, cluster)
+
+
+class SwitchFails(NextIsSilent):
+    """A cluster whose next node is ready for the work, and dies when its auto-backup is switched on."""
+
+    def on_login(self, do: str, *_: object, **__: object) -> Any:
+        if do == "autobackup on":
+            raise AutobackupFailed(node="node-3", reason="srun: Job step aborted", log="/l")
+        return super().on_login(do)
+
+    def at_workspace(self, do: str, *_: object, **__: object) -> NodeSaved | Settled | BackupTaken:
+        return TAKEN if do == "backup" else Cluster.at_workspace(self, do, job_id=OLD)
+
+
+@pytest.mark.parametrize(
+    ("meant", "said"),
+    [
+        (OLD, "`node-2` (job 53), where the work is and commands go, and `node-3` (job 54)"),
+        (NEW, "`node-3` (job 54), where commands go now, and `node-2` (job 53), as it was left"),
+    ],
+)
+def test_a_switch_that_fails_is_told_with_both_nodes_and_where_the_work_is(
+    monkeypatch: pytest.MonkeyPatch, meant: int, said: str
+) -> None:
+    cluster = SwitchFails()
+    cluster.meant = meant
+    with pytest.raises(AutobackupFailed) as caught:
+        hop(monkeypatch, cluster)
+    assert f"both nodes are held: {said}" in caught.value.shown_hint
+    assert "`scratchflow hop`" in caught.value.shown_hint
+    assert ("`scancel 54`" in caught.value.shown_hint) is (meant == OLD)
 
 
 def test_ctrl_c_with_two_nodes_in_hand_names_both_and_the_way_on(

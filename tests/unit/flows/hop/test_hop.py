@@ -100,10 +100,13 @@ def test_a_wait_in_vain_for_more_says_how_to_ask_for_the_own_node_too(
     assert ("`scratchflow clear`, then `scratchflow up --gpus 2`" in words) is is_told
 
 
-def test_ctrl_c_while_commands_turn_to_the_new_node_lets_the_alias_follow(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("meant", "follows"), [(NEW, True), (OLD, False), (None, False)])
+def test_ctrl_c_while_commands_turn_to_the_new_node_lets_the_alias_follow_them(
+    monkeypatch: pytest.MonkeyPatch, meant: int | None, follows: bool
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(do: str, *_: object) -> JobsShown:
+        if do == "jobs open":
+            return JobsShown(jobs=[], meant=meant)
         raise Interrupted(signal.SIGINT)
 
     led_to: list[NodeHeld] = []
@@ -119,7 +122,7 @@ def test_ctrl_c_while_commands_turn_to_the_new_node_lets_the_alias_follow(
     move = Move(old_job=OLD, old_node="node-2", cluster=cluster)  # type: ignore[arg-type]  # it only tells
     with pytest.raises(Interrupted):
         flow._switch(move, held)
-    assert led_to == [held]
+    assert led_to == [held] * follows
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
+from scratchflow.login import current_job as current
 from scratchflow.login.autobackup import switch as module
 from scratchflow.login.autobackup.running import HeldNode
-from scratchflow.login.autobackup.switch import _on_every_node, is_on
+from scratchflow.login.autobackup.switch import _on_every_node, is_on, switch_on
+from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
-from scratchflow.model.allocation import RunningAllocation, ThisMachine
+from scratchflow.model.allocation import Allocation, RunningAllocation, ThisMachine
 from scratchflow.model.errors.workspace import AutobackupFailed
 from scratchflow.model.events import Event, Log, Warned
+from scratchflow.model.requests import SwitchOn
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.times import iso_time
 from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.workspace.current_job import noted_job
 
 HELD = RunningAllocation(job_id=7, name="j", state="running", nodes=("node-1", "node-2", "node-3"))
 
@@ -102,3 +108,27 @@ def test_there_is_nothing_to_do_only_when_it_runs_on_every_node(
     else:
         assert found
         assert (found.changed, found.others) == (False, ["node-2", "node-3"])
+
+
+@pytest.mark.parametrize(
+    ("jobs", "works", "noted"),
+    [([6, 7], True, 7), ([6, 7], False, 6), ([7], False, 7)],
+)
+def test_commands_go_to_the_job_when_its_auto_backup_runs_or_the_other_job_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: list[int], works: bool, noted: int
+) -> None:
+    def switch(*_: object, **__: object) -> AutobackupSwitched:
+        assert noted_job(tmp_path, "local") == 6
+        if works:
+            return switched("node-1", changed=True)
+        raise AutobackupFailed(node="node-1", reason="no", log="log")
+
+    login = LoginHost(load_settings(Asked(), {}), {"HOME": str(tmp_path)}, lambda _: None)
+    note_current_job(login, 6)
+    ours = [Allocation(job_id=one, name="j", state="running", nodes=("n",)) for one in jobs]
+    monkeypatch.setattr(module, "held_node", lambda *_: HELD)
+    monkeypatch.setattr(module, "_switch_on", switch)
+    monkeypatch.setattr(current, "our_jobs", lambda *_: ours)
+    with nullcontext() if works else pytest.raises(AutobackupFailed):
+        switch_on(login, SwitchOn(job_id=7))
+    assert noted_job(tmp_path, "local") == noted

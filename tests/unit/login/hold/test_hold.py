@@ -39,7 +39,7 @@ def test_a_held_node_that_is_silent_is_kept_and_said_to_be_ours(
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
     with pytest.raises(NodeSilent, match="still ours") as caught:
         holding.hold_node(login, Hold())
-    assert "clear --no-backup" in caught.value.shown_hint
+    assert "`scancel 7` on the login host gives up that node alone" in caught.value.shown_hint
 
 
 def job(number: int, start: int, state: str = "running") -> Allocation:
