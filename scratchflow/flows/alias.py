@@ -26,6 +26,7 @@ from scratchflow.ssh.config.resolve import resolve
 from scratchflow.ssh.keys.known_hosts import remember_node
 
 VERIFY_S = 60.0
+ALIAS_UNREAD = "alias.unread"
 
 
 def places_of(settings: Settings) -> SshPaths:
@@ -48,6 +49,20 @@ def require_alias(settings: Settings, *, dry_run: bool = False) -> None:
         return
     # Our lines in the ssh config read every alias: one that was added by hand only lacks its file.
     park_alias(places_of(settings), settings.profile.alias, settings.name)
+
+
+def put_lines_back(settings: Settings) -> bool:
+    """Puts our lines back to the top of the ssh config when an alias of ours is not read; whether that was needed."""
+    places = places_of(settings)
+    if not has_alias(settings) or not include.why_unread(places, settings.profile.alias):
+        return False
+    include.apply(include.plan_install(places))
+    return True
+
+
+def lines_are_back(settings: Settings) -> str:
+    """What is told when they are."""
+    return f"put scratchflow's lines back to the top of `{printable(places_of(settings).config)}`"
 
 
 def point_at(
@@ -157,6 +172,17 @@ def alias_problem(
             return None
         fix = f"`scratchflow setup {login}` makes it"
         return Problem(name="alias.missing", detail=f"there is no ssh alias `{alias}`", fix=fix)
+    unread = include.why_unread(places_of(settings), alias) if shown.exists else ""
+    if unread:
+        detail = f"ssh does not go by the alias `{alias}`: {unread}"
+        fix = "`scratchflow status --fix` puts scratchflow's lines back to its top, and so does `scratchflow up`"
+        return Problem(name=ALIAS_UNREAD, detail=detail, fix=fix)
+    return _leads_elsewhere(alias, shown, node, others)
+
+
+def _leads_elsewhere(
+    alias: str, shown: AliasShown, node: str | None, others: Sequence[str]
+) -> Problem | None:
     if node and shown.target != node:
         where = f"leads to `{shown.target}`" if shown.target else "is parked"
         detail = f"the node is `{node}`, but `{alias}` {where}"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from scratchflow.dispatch.cluster import Cluster
-from scratchflow.flows.alias import has_alias, park, point_at
+from scratchflow.flows.alias import (
+    ALIAS_UNREAD,
+    has_alias,
+    lines_are_back,
+    park,
+    point_at,
+    put_lines_back,
+)
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold, Session, SwitchOn
 from scratchflow.model.results.allocation import NodeHeld
@@ -27,6 +34,8 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
         cluster.emit(Log(level="info", message=what))
 
     alias = cluster.settings.profile.alias
+    if ALIAS_UNREAD in problems and put_lines_back(cluster.settings):
+        tell(lines_are_back(cluster.settings))
     if "alias.stale" in problems and park(cluster.settings):
         tell(f"parked `{alias}`")
     if "alias.behind" in problems and has_alias(cluster.settings):

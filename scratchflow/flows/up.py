@@ -10,7 +10,7 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.alias import show_alias
+from scratchflow.flows.alias import ALIAS_UNREAD, lines_are_back, put_lines_back, show_alias
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, moved_in_words, read_move
@@ -24,6 +24,7 @@ from scratchflow.model.errors.allocation import (
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.by_code import error_from_agent
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.errors.store import (
     NoSpace,
     StoreLost,
@@ -53,13 +54,15 @@ _OF_THE_NODE = (AllocationEnded, AllocationMissing, NodeFailed, NodeSilent)
 # With these the last backup of `clear` fails, too.
 _NO_BACKUP = frozenset({StoreReplaced.code, StoreNotShared.code})
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
-_STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NODE})
+_STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NODE, ALIAS_UNREAD})
 
 
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
     """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit, once=True) as cluster:
+        if not request.dry_run:
+            _put_lines_back(settings, emit)
         ready = _looked(cluster, request)
         seen, settled, autobackup = ready.seen, ready.workspace, ready.autobackup
         _require_store(seen, dry_run=request.dry_run)
@@ -94,6 +97,17 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         reused=allocated is None or allocated.reused,
         nodes=_nodes(seen, allocated),
     )
+
+
+def _put_lines_back(settings: Settings, emit: Emit) -> None:
+    """Who cannot have them back is told, and works on: the node is reached by other ways, too."""
+    if settings.profile.scheduler == "none":
+        return
+    try:
+        if put_lines_back(settings):
+            emit(Log(level="info", message=lines_are_back(settings)))
+    except SshConfigRefused as error:
+        emit(Warned(code=error.code, message=f"{error}; {error.shown_hint}"))
 
 
 def _is_still(problem: Problem, node: str | None, *, changed: bool) -> bool:

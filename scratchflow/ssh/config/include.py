@@ -7,10 +7,12 @@ the two. Everything works on bytes: whatever the rest of the file holds stays as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 
 import msgspec
 
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.text import printable
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.user_file import UserFile, read_user_file, swap
@@ -108,6 +110,43 @@ def apply(plan: Plan) -> Plan:
             if not plan.changes or swap(plan.user_file, plan.after):
                 return plan
     raise plan.user_file.refusal("something else keeps changing it", "close what writes to it")
+
+
+def why_unread(places: SshPaths, alias: str) -> str:
+    """Why ssh does not get to our file of this alias; empty when it does, or when only ssh itself could say.
+
+    Reads the file and starts no ssh. What other files of an `Include` say is not looked at.
+    """
+    try:
+        content = read_user_file(places).content or b""
+    except SshConfigRefused:
+        return ""
+    name, scope, is_sure = printable(places.config), "", True
+    for word, rest in _settings_in(content):
+        if word == "include" and f"{places.directory.name}/" in rest:
+            where = f"in `{name}`, scratchflow's lines stand below `{printable(scope)}`"
+            return where if scope else ""
+        if word == "host" and _names(rest, alias):
+            return f"`{name}` has a `Host {printable(rest)}` of its own above scratchflow's lines"
+        if word == "include":
+            is_sure = is_sure and bool(scope)
+        elif word in {"host", "match"}:
+            scope = "" if rest.lower() in {"*", "all"} else f"{word.title()} {rest}"
+    return f"`{name}` lacks scratchflow's lines" if is_sure else ""
+
+
+def _settings_in(content: bytes) -> Iterator[tuple[str, str]]:
+    """Each line's keyword, in lower case, and what follows it."""
+    for line in content.removeprefix(_BOM).decode("utf-8", "surrogateescape").splitlines():
+        word, _, rest = line.strip().replace("=", " ", 1).partition(" ")
+        if word and not word.startswith("#"):
+            yield word.lower(), rest.strip()
+
+
+def _names(patterns: str, alias: str) -> bool:
+    """Whether a `Host` line is about this alias in particular."""
+    words = [word.strip('"') for word in patterns.split()]
+    return any(fnmatchcase(alias, word) for word in words if word != "*")
 
 
 def is_installed(places: SshPaths) -> bool:

@@ -13,7 +13,9 @@ from scratchflow.flows.alias import (
     alias_problem,
     has_alias,
     park,
+    places_of,
     point_at,
+    put_lines_back,
     require_alias,
     show_alias,
     verify,
@@ -174,10 +176,28 @@ def test_a_real_ssh_decides_whether_it_works(
 def test_what_does_not_fit_is_named(
     settings: Settings, target: str | None, node: str | None, problem: str | None
 ) -> None:
+    apply(plan_install(places_of(settings)))
     shown = AliasShown(name="a", target=target, parked=target is None)
     found = alias_problem(settings, shown, node)
     assert (found.name if found else None) == problem
     assert found is None or "`scratchflow " in found.fix
+
+
+def test_an_alias_that_ssh_does_not_read_is_named_and_its_lines_are_put_back(
+    settings: Settings,
+) -> None:
+    places, alias = places_of(settings), settings.profile.alias
+    park_alias(places, alias)
+    own = b"Host a\n  User b\n"
+    places.config.write_bytes(own)
+    shown = show_alias(settings)
+    found = alias_problem(settings, shown, None)
+    assert found is not None
+    assert (found.name, "lacks scratchflow's lines" in found.detail) == ("alias.unread", True)
+    assert put_lines_back(settings)
+    assert alias_problem(settings, shown, None) is None
+    assert places.config.read_bytes().endswith(own)
+    assert not put_lines_back(settings)
 
 
 def test_a_laptop_needs_the_alias_and_a_login_host_does_not(

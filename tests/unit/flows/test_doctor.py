@@ -19,6 +19,7 @@ from scratchflow.model.errors.ssh import AliasUnverified, ConnectionLost
 from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.include import apply, plan_install
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.unit.flows.told import ToldCluster, give, job, seen
 
@@ -37,6 +38,7 @@ def look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
         if alias:
             target = AliasTarget("p", alias, "ada", "aws")
+            apply(plan_install(places_of(cluster.settings)))
             point_alias(places_of(cluster.settings), "compile_machine", target)
 
         @contextmanager

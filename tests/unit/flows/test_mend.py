@@ -16,7 +16,7 @@ from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.results.run import SessionReady
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
-from scratchflow.ssh.config.include import apply, plan_install
+from scratchflow.ssh.config.include import apply, is_installed, plan_install
 from tests.unit.flows.test_allocate import HELD
 from tests.unit.flows.told import ToldCluster
 
@@ -48,6 +48,15 @@ def leads_to(cluster: ToldCluster) -> str | None:
 def test_a_stale_alias_is_parked_once(cluster: ToldCluster) -> None:
     assert mend(cluster, {"alias.stale"}) == ["parked `compile_machine`"]
     assert leads_to(cluster) is None
+    assert cluster.done == []
+
+
+def test_an_alias_that_ssh_does_not_read_is_read_again(cluster: ToldCluster) -> None:
+    config = places_of(cluster.settings).config
+    config.write_bytes(b"")
+    told = [f"put scratchflow's lines back to the top of `{config}`"]
+    assert mend(cluster, {"alias.unread"}) == told
+    assert is_installed(places_of(cluster.settings))
     assert cluster.done == []
 
 

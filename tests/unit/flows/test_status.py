@@ -23,6 +23,7 @@ from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.ssh.config.alias import park_alias, point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.include import apply, plan_install
 from tests.unit.flows.told import ToldCluster, job, seen
 
 
@@ -43,6 +44,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def with_alias_at(cluster: ToldCluster, node: str) -> None:
     target = AliasTarget("p", node, "ada", "aws")
+    apply(plan_install(places_of(cluster.settings)))
     point_alias(places_of(cluster.settings), cluster.settings.profile.alias, target)
 
 
@@ -65,6 +67,7 @@ def test_after_a_hop_to_another_cluster_the_next_step_is_there(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     cluster = ToldCluster(tmp_path, {})
     settings = msgspec.structs.replace(cluster.settings, profiles=["p", "b"])
+    apply(plan_install(places_of(settings)))
     park_alias(places_of(settings), settings.profile.alias, settings.name)
     note_move("p", "b")
     left = with_alias(settings, seen(None), cluster.caller).next_step

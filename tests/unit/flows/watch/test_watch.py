@@ -18,6 +18,7 @@ from scratchflow.model.requests import Watch
 from scratchflow.model.results.status import StatusShown
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.include import apply, plan_install
 from tests.unit.flows.told import ToldCluster, job, seen
 
 
@@ -46,6 +47,7 @@ def test_each_picture_of_a_watch_gets_the_alias(
 ) -> None:
     cluster = ToldCluster(tmp_path, {})
     target = AliasTarget("p", "node-9", "ada", "aws")
+    apply(plan_install(places_of(cluster.settings)))
     point_alias(places_of(cluster.settings), cluster.settings.profile.alias, target)
     use(monkeypatch, cluster, seen(job(1, seconds_left=100)))
     said: list[Event] = []
