@@ -26,6 +26,7 @@ def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
     looked = look_at(login, place, [record for record, _ in chosen])
     cancelled: list[str] = []
     names: list[str] = []
+    ended: list[JobRecord] = []
     _require_answer(login, looked)
     for one, (_, task) in zip(looked, chosen, strict=True):
         open_tasks = [number for number in _meant(one, task) if not is_end(one.state(number))]
@@ -33,8 +34,10 @@ def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
             targets = _targets(one.record, task)
             if not asked.dry_run:
                 _scancel(login, one.record, targets)
+                ended.append(one.record)
             cancelled += targets
             names.append(one.record.name)
+    look_at(login, place, ended)  # notes the ends of what never started: soon Slurm forgets them
     if asked.wanted and not cancelled:
         name = looked[0].record.number or looked[0].record.id
         next_step = f"`scratchflow jobs show {name}` tells how"

@@ -41,6 +41,8 @@ NEVER_CAME_S = 600.0
 """After so long, a job that neither Slurm nor its own record knows was never submitted."""
 LISTINGS_LAG_S = 120.0
 """So long a network file system may show this host an old listing."""
+# In place of a task's number, where Slurm tells none.
+_REST = -1
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -143,7 +145,8 @@ def look_at(
     for task in queued:
         # Another job may have been given the same name by hand.
         if numbers.get(task.job) in {None, task.number}:
-            by_job.setdefault(task.job, {})[task.task] = task
+            number = task.task if task.is_numbered else _REST
+            by_job.setdefault(task.job, {})[number] = task
     looked = [
         _looked(place, record, by_job.get(record.id, {}), answered=answered) for record in wanted
     ]
@@ -160,8 +163,25 @@ def _looked(
 ) -> Looked:
     damaged: list[int] = []
     tasks, slurm = _tasks_with_notes(place, record, damaged), read_slurm(place, record.id)
+    queued = _of_each_task(record, queued, {*tasks, *slurm.tasks, *damaged})
     numbered = _numbered(place, record, tasks, queued)
     return Looked(numbered, tasks, slurm, queued, answered, sorted(damaged))
+
+
+def _of_each_task(
+    record: JobRecord, queued: Mapping[int, QueuedTask], known: Collection[int]
+) -> Mapping[int, QueuedTask]:
+    """`queued`, where the one line that Slurm keeps of tasks which never started stands for each of those.
+
+    They are those of the array that nothing is `known` of.
+    """
+    numbered = {number: task for number, task in queued.items() if number != _REST}
+    rest = queued.get(_REST)
+    if rest is None:
+        return numbered
+    whose = [task for task in record.task_numbers if task not in known] if record.is_array else [0]
+    shared = {task: msgspec.structs.replace(rest, task=task) for task in whose}
+    return {**shared, **numbered}
 
 
 def _tasks_with_notes(

@@ -33,6 +33,8 @@ class QueuedTask(msgspec.Struct, frozen=True, kw_only=True):
     end: int | None
     reason: str
     name: str
+    is_numbered: bool = True
+    """Off for a line without the number of a task: a job that is no array, or all tasks that were cancelled before they started."""
 
 
 def queued_tasks(slurm: Slurm, name: str = "") -> list[QueuedTask]:
@@ -66,7 +68,8 @@ def _task(row: list[str]) -> QueuedTask | None:
     job = job_of_name(name)
     if job is None or not is_number(job_id) or not is_number(number):
         return None
-    waits = base_state(state) == "PENDING"
+    # Slurm gives what was cancelled in the queue a start.
+    has_begun = base_state(state) != "PENDING" and bool(nodes.strip())
     return QueuedTask(
         job=job,
         number=int(number),
@@ -74,9 +77,10 @@ def _task(row: list[str]) -> QueuedTask | None:
         task=int(task) if is_number(task) else 0,
         state=base_state(state),
         partition=partition.strip(),
-        node="" if waits else nodes.strip(),
-        start=None if waits else slurm_epoch(start),
-        end=None if waits else slurm_epoch(end),
+        node=nodes.strip() if has_begun else "",
+        start=slurm_epoch(start) if has_begun else None,
+        end=None if base_state(state) == "PENDING" else slurm_epoch(end),
         reason=reason.strip(),
         name=name,
+        is_numbered=is_number(task),
     )

@@ -9,6 +9,7 @@ from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.jobs import JobMissing, JobNotReady
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.requests import CancelJobs, Submit
+from scratchflow.store.jobs.records import read_slurm
 from tests.unit.login.jobs.conftest import Cluster
 
 
@@ -82,3 +83,13 @@ def test_a_name_of_several_open_jobs_is_refused_with_their_numbers(cluster: Clus
         cancel_jobs(cluster.login, CancelJobs(wanted=("true",)))
     assert f"`scratchflow cancel {first} {second}`" in no.value.shown_hint
     assert states(cluster) == before
+
+
+def test_the_end_of_what_never_started_is_noted_before_slurm_forgets_it(cluster: Cluster) -> None:
+    tasks = ({"k": 1}, {"k": 2})
+    done = submit(cluster.login, Submit(command=("true",), tasks=tasks))
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.nodes = "PENDING", ""
+    cancel_jobs(cluster.login, CancelJobs(wanted=(str(done.number),)))
+    noted = read_slurm(cluster.desk.place, done.job).tasks
+    assert [one.state for one in noted.values()] == ["CANCELLED", "CANCELLED"]

@@ -284,3 +284,25 @@ def test_who_cancelled_it_is_noted_though_accounting_did_not_know_it_at_first(
     cluster.fake.asked.clear()
     look(cluster)
     assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+
+
+def test_tasks_that_were_cancelled_before_they_started_share_one_line_of_slurm(
+    cluster: Cluster,
+) -> None:
+    tasks = ({"k": 1}, {"k": 2}, {"k": 3})
+    done = submit(cluster.login, msgspec.structs.replace(CMD, tasks=tasks))
+    began = msgspec.structs.replace(ENDED, task=1, job_id=7)
+    write_task(cluster.desk.place, done.job, began)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.nodes = "CANCELLED", ""
+    assert [look(cluster).state(task) for task in range(3)] == [
+        "CANCELLED",
+        "COMPLETED",
+        "CANCELLED",
+    ]
+    cluster.fake.jobs.clear()
+    assert [look(cluster).state(task) for task in range(3)] == [
+        "CANCELLED",
+        "COMPLETED",
+        "CANCELLED",
+    ]

@@ -31,6 +31,14 @@ def test_each_task_of_an_array_has_its_own_state() -> None:
     )
 
 
+def test_tasks_that_were_cancelled_before_they_started_have_one_line_without_number_or_start() -> (
+    None
+):
+    text = line("9", "9", "N/A", "CANCELLED", "alice", "dev", "", "5", "6", "JobHeldUser", NAME)
+    (rest,) = tasks_in(text, "alice")
+    assert (rest.number, rest.is_numbered, rest.start, rest.end) == (9, False, None, 6)
+
+
 def test_other_jobs_and_torn_lines_are_passed_over() -> None:
     text = "\n".join(
         [
