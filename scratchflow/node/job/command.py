@@ -158,6 +158,24 @@ def cannot_start(command: Sequence[str], environment: Mapping[str, str], directo
     return f"there is no program `{program}` on the PATH{instead}; `environment` in the profile sets up modules, conda or a venv"
 
 
+def cannot_interpret(
+    command: Sequence[str], environment: Mapping[str, str], directory: Path, script: str
+) -> str:
+    """Why this node has nothing that runs the batch script, or nothing. The command begins with its interpreter."""
+    program = command[0]
+    if shutil.which(
+        directory / program if "/" in program else program, path=environment.get("PATH")
+    ):
+        return ""
+    is_there = "/" in program and (directory / program).is_file()
+    lacks = f"`{program}` is not executable" if is_there else f"there is no program `{program}`"
+    return f"{lacks}, which the first line of `{script}` names; correct that line in the workspace, then submit it again"
+
+
+class NotBegun(Exception):
+    """The system could not start the program: nothing ran, and nothing was made."""
+
+
 def job_environment(environment: Mapping[str, str], job: str) -> dict[str, str]:
     """With what `srun` no longer takes from the job by itself, and without what would keep variables from it."""
     given = {name: value for name, value in environment.items() if name != "SLURM_EXPORT_ENV"}
@@ -177,14 +195,7 @@ def run_to_end(
     """Runs it, saves now and then, and returns its exit code; 128 and its number for a signal."""
     if before_limit:
         before_limit.limit.command_begins(is_heard=signals.take_warning())
-    process = subprocess.Popen(
-        started.argv,
-        cwd=started.directory,
-        env=started.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=started.output,
-        stderr=started.error,
-    )
+    process = _popen(started)
     threading.Thread(target=_wait_for, args=(process, signals.arrived), daemon=True).start()
     _wait_and_save(started, process, signals, save, every_s, before_limit)
     if process.poll() is None:
@@ -193,6 +204,22 @@ def run_to_end(
     if code is None:
         return 128 + signal.SIGTERM
     return code if code >= 0 else 128 - code
+
+
+def _popen(started: Started) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            started.argv,
+            cwd=started.directory,
+            env=started.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=started.output,
+            stderr=started.error,
+        )
+    except OSError as error:
+        raise NotBegun(
+            f"`{started.argv[0]}` could not be started: {error.strerror or error}"
+        ) from error
 
 
 def _end(

@@ -25,7 +25,9 @@ from scratchflow.node.job.collect import Collector
 from scratchflow.node.job.command import (
     BeforeLimit,
     JobSignals,
+    NotBegun,
     Started,
+    cannot_interpret,
     cannot_start,
     job_argv,
     run_to_end,
@@ -195,13 +197,17 @@ class _Task:
         self._own.tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
         with in_use(self._target), signals.caught():
             self._is_saved = False
-            code = run_to_end(
-                started,
-                signals,
-                lambda: self._try_to_save(collector),
-                self._here.profile.backup.every.seconds,
-                before_limit(self._record, self._own.said.continued, self._here.job_end_s),
-            )
+            try:
+                code = run_to_end(
+                    started,
+                    signals,
+                    lambda: self._try_to_save(collector),
+                    self._here.profile.backup.every.seconds,
+                    before_limit(self._record, self._own.said.continued, self._here.job_end_s),
+                )
+            except NotBegun as error:
+                self._is_saved = True
+                raise JobNotStarted(job=self._record.id, reason=str(error)) from error
             self._own.note_full_store()
             # Saving may take longer than the job has left; a store that takes no word may still take files.
             self._own.tell_if_it_can(code=code)
@@ -305,15 +311,14 @@ class _Task:
 
     def _started(self, *, overlap: bool) -> Started:
         environment = self._copy.environment(self._here, self._environment)
-        script = bool(self._record.script)
-        missing = (
-            "" if script else cannot_start(self._copy.command, environment, self._copy.directory)
-        )
+        script, command = self._record.script, self._copy.command
+        there = (command, environment, self._copy.directory)
+        missing = cannot_interpret(*there, script) if script else cannot_start(*there)
         if missing:
             reason = f"on `{self._here.node}` {missing}"
             raise JobNotStarted(job=self._record.id, reason=reason)
-        argv = job_argv(self._copy.command, environment, script=script, overlap=overlap)
-        is_step = argv != self._copy.command
+        argv = job_argv(command, environment, script=bool(script), overlap=overlap)
+        is_step = argv != command
         signals = self._signal_steps if is_step else None
         return Started(argv, self._copy.directory, environment, OUTPUT_FD, ERROR_FD, signals)
 

@@ -15,6 +15,7 @@ from scratchflow.node.job.command import (
     BeforeLimit,
     JobSignals,
     Started,
+    cannot_interpret,
     cannot_start,
     job_argv,
     job_environment,
@@ -198,6 +199,23 @@ def test_the_step_has_the_cores_of_the_job() -> None:
     assert given["SRUN_CPUS_PER_TASK"] == "4"
     assert given["PYTHONUNBUFFERED"] == "1"
     assert "SLURM_EXPORT_ENV" not in given
+
+
+def test_an_interpreter_that_the_node_does_not_have_is_named_with_the_script(
+    tmp_path: Path,
+) -> None:
+    for name, mode in (("own", 0o755), ("closed", 0o644)):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(mode)
+
+    def said(program: str) -> str:
+        command = [program, "-x", "bad.sh"]
+        return cannot_interpret(command, {"PATH": "/usr/bin:/bin"}, tmp_path, "bad.sh")
+
+    assert [said(word) for word in ("/bin/sh", "sh", "./own")] == [""] * 3
+    for word in ("/nonexist/interp", "nonexist"):
+        assert f"there is no program `{word}`, which the first line of `bad.sh` names" in said(word)
+    assert "`./closed` is not executable, which" in said("./closed")
 
 
 def test_a_command_that_the_node_cannot_start_is_named_with_the_way_out(tmp_path: Path) -> None:

@@ -307,6 +307,23 @@ def test_a_program_that_the_node_does_not_have_is_told_instead_of_run(desk: Desk
     assert "there is no program `no-such-program` on the PATH" in said.error
 
 
+def test_a_script_without_its_interpreter_is_told_as_one_that_made_nothing(desk: Desk) -> None:
+    submitted(desk, "/nonexist/interp", "bad.sh", script="bad.sh")
+    with pytest.raises(JobNotStarted, match=r"the first line of `bad\.sh` names"):
+        run(desk)
+    said = task_of(desk)
+    assert (said.phase, said.not_collected, said.unsaved_on) == ("ended", [], [])
+
+
+def test_so_is_a_program_that_the_system_does_not_start(desk: Desk) -> None:
+    desk.write("work/broken", "#!/nonexist/interp\n").chmod(0o755)
+    submitted(desk, "./broken")
+    with pytest.raises(JobNotStarted, match=r"`\./broken` could not be started: No such file"):
+        run(desk)
+    said = task_of(desk)
+    assert (said.phase, said.not_collected, said.unsaved_on) == ("ended", [], [])
+
+
 def test_a_file_in_the_way_of_its_copy_is_told(desk: Desk) -> None:
     submitted(desk, "true")
     desk.write("jobs", "a file")
