@@ -11,7 +11,7 @@ from scratchflow.cli.remote_call import would_run_each
 from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results.allocation import Cleared
-from scratchflow.model.text import counted, printable, restore_command
+from scratchflow.model.text import counted, printable, restore_command, what_brings
 
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though files on it are in no snapshot."
@@ -90,8 +90,16 @@ def _other_workspaces(cleared: Cleared) -> Iterator[str]:
         command = restore_command(name, cleared.other_stores.get(name, ""))
         if name in cleared.forked_others:
             command += f" {shown_id(snapshot)}"
+        profile = cleared.other_profiles.get(name, "")
+        brings = what_brings(
+            command,
+            profile,
+            is_there=name in cleared.still_used,
+            has_node=any(one.profile == profile and one.node for one in cleared.elsewhere),
+            fork=shown_id(snapshot) if name in cleared.forked_others else "",
+        )
         saved = f"workspace `{name}`, on the same node, is saved in snapshot {shown_id(snapshot)}"
-        yield printable(f"{saved}; `{command}` brings it")
+        yield printable(f"{saved}; {brings}")
 
 
 def _what_stays(cleared: Cleared) -> Iterator[str]:

@@ -13,6 +13,7 @@ from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.clear_here import clear_here
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
+from scratchflow.flows.whose_workspace import holder_of, owners_of
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
@@ -29,7 +30,7 @@ from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import OpenJobs, Release, SaveNode
 from scratchflow.model.results.allocation import Cleared, NodeReleased
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
-from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
+from scratchflow.model.results.status import AllocationShown, DetachedRun, ElsewhereShown, JobsShown
 from scratchflow.model.text import counted
 from scratchflow.model.units import format_size
 from scratchflow.workspace.job_scratch import goes_with_job
@@ -82,7 +83,12 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         _warn_without_backup(cluster, jobs, dry_run=options.dry_run)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
     require_all_saved(cluster, taken, verb="clear", leave_behind=options.leave_behind)
-    tell_excluded(cluster.emit, taken)
+    tell_excluded(cluster.emit, taken, shown.elsewhere)
+    owners = {
+        name: owner
+        for copy in taken
+        for name, owner in owners_of(cluster, copy.node, copy.saved, shown.elsewhere).items()
+    }
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     waited = {job.job_id for job in jobs if job.state == "pending"}
@@ -105,6 +111,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         },
         old_others=[name for copy in taken for name in copy.saved.old_others],
         forked_others=[name for copy in taken for name in copy.saved.forked_others],
+        other_profiles={name: owner.profile for name, owner in owners.items()},
+        still_used=[name for name, owner in owners.items() if owner.is_there],
         forks=forks_of(taken),
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
@@ -409,7 +417,9 @@ def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
         emit(Warned(code="release.left_behind", message=message))
 
 
-def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
+def tell_excluded(
+    emit: Emit, copies: Sequence[SavedCopy], elsewhere: Sequence[ElsewhereShown] = ()
+) -> None:
     """What does not come along: because it lies beside the workspace, or a pattern keeps it out of snapshots."""
     for copy in copies:
         if copy.saved.other_files:
@@ -418,7 +428,7 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
             message = f"no backup saves what lies beside the workspace on `{copy.node}`: {named}{more}; `backup.also` names what is saved with it"
             emit(Log(level="info", message=message))
         if copy.saved.debug_copies:
-            emit(Log(level="info", message=_debug_words(copy)))
+            emit(Log(level="info", message=_debug_words(copy, holder_of(copy.node, elsewhere))))
     patterns = list(dict.fromkeys(one for copy in copies for one in copy.saved.excluded))
     if not patterns:
         return
@@ -431,12 +441,14 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
     emit(Log(level="info", message=message))
 
 
-def _debug_words(copy: SavedCopy) -> str:
+def _debug_words(copy: SavedCopy, holder: str) -> str:
     made = copy.saved.debug_copies
     named = ", ".join(f"`{one}`" for one in made[:_NAMED]) + (", …" if len(made) > _NAMED else "")
     fate = (
         "goes with the job"
         if copy.saved.goes_with_job
+        else f"stays on its scratch; profile `{holder}` still holds that node, and `scratchflow -p {holder} run` can remove it"
+        if holder
         else "stays on its scratch; remove it when you have that node again"
     )
     return f"what `jobs debug` made on `{copy.node}` is in no snapshot and {fate}: {named}"

@@ -102,6 +102,22 @@ def _width(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
+def what_brings(
+    command: str, profile: str, *, is_there: bool, has_node: bool, fork: str = ""
+) -> str:
+    """How a workspace of another node comes back: that of another `profile` by a command of that one.
+
+    `fork` is its snapshot when that is not its newest work.
+    """
+    if not profile:
+        return f"`{command}` brings it"
+    if is_there:
+        return f"profile `{profile}` still works in it there"
+    if fork:
+        return f"`scratchflow -p {profile} restore {fork}` brings it to a node of that profile"
+    return f"`scratchflow -p {profile} {'restore' if has_node else 'up'}` brings it"
+
+
 def restore_command(workspace: str, store: str = "") -> str:
     """What brings a workspace that is not the profile's own; `store` when its snapshots are not in the profile's."""
     from shlex import quote

@@ -31,6 +31,7 @@ from scratchflow.flows.hop.both_nodes import (
 from scratchflow.flows.hop.move import Move
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
+from scratchflow.flows.whose_workspace import Owner, owners_of
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
@@ -62,7 +63,7 @@ from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken, No
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.run import SessionReady
 from scratchflow.model.results.status import JobsShown
-from scratchflow.model.text import restore_command
+from scratchflow.model.text import restore_command, what_brings
 from scratchflow.process.interrupted import Interrupted
 
 # Whoever goes on working on the old node meanwhile is caught up with a few times, then told.
@@ -138,7 +139,7 @@ def _say_what_forked(move: Move, saved: str | None, newer: str) -> None:
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
-    shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
+    shown = cluster.on_login("jobs open", OpenJobs(detached=True, others_too=True), JobsShown)
     jobs = shown.jobs
     held = [job for job in jobs if job.state in HELD]
     if not held and jobs and jobs[-1].state == "pending":
@@ -149,7 +150,7 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
     tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
     others = tuple(held[0].nodes[1:])
-    return Move(held[0].job_id, held[0].node, cluster, leave_behind, others)
+    return Move(held[0].job_id, held[0].node, cluster, leave_behind, others, tuple(shown.elsewhere))
 
 
 def _save_nodes(move: Move) -> list[SavedCopy]:
@@ -314,7 +315,7 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
     for copy in copies:
         warn_of_loss(cluster.emit, copy.node, copy.saved)
         _say_what_stays(move, copy)
-    tell_excluded(cluster.emit, copies)
+    tell_excluded(cluster.emit, copies, move.elsewhere)
     saved = copies[-1].saved
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
@@ -331,15 +332,21 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
 
 def _say_what_stays(move: Move, copy: SavedCopy) -> None:
     """Only workspaces of this profile move: of the others it is said where they are."""
+    owners = owners_of(move.cluster, copy.node, copy.saved, move.elsewhere)
     for name, snapshot in copy.saved.others.items():
         if name in copy.saved.old_others or move.brought.get(name) == snapshot:
             continue
         command = restore_command(name, copy.saved.other_stores.get(name, ""))
-        if copy.beside or name in copy.saved.forked_others:
-            command += f" {snapshot}"
-        message = (
-            f"workspace `{name}` of `{copy.node}` is in snapshot {snapshot}; `{command}` brings it"
+        fork = snapshot if copy.beside or name in copy.saved.forked_others else ""
+        owner = owners.get(name, Owner(""))
+        brings = what_brings(
+            f"{command} {fork}".rstrip(),
+            owner.profile,
+            is_there=owner.is_there,
+            has_node=owner.has_node,
+            fork=fork,
         )
+        message = f"workspace `{name}` of `{copy.node}` is in snapshot {snapshot}; {brings}"
         move.cluster.emit(Log(level="info", message=message))
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.model.events import Progress
+from scratchflow.model.results.status import ElsewhereShown
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -16,6 +17,8 @@ class Move(msgspec.Struct, frozen=True):
     cluster: Cluster
     leave_behind: bool = False
     other_nodes: tuple[str, ...] = ()
+    # What other profiles hold.
+    elsewhere: tuple[ElsewhereShown, ...] = ()
     # What only one of them had, by node; filled as it is saved.
     forks: dict[str, str] = msgspec.field(default_factory=dict)
     # The snapshots of the profile's other workspaces that the new node has, by name; filled as they are brought.

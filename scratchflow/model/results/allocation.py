@@ -136,6 +136,10 @@ class Cleared(Result, frozen=True):
     """Of those, older copies that an earlier job left, without anything that was in no snapshot."""
     forked_others: list[str] = []
     """Of those, older copies with changes, which are saved as forks."""
+    other_profiles: dict[str, str] = {}
+    """Of those, which are another profile's, and of which one."""
+    still_used: list[str] = []
+    """Of those, the ones that their profile still works in on that node."""
     forks: dict[str, str] = {}
     """What only one of the other nodes had: the snapshot that holds it, by node."""
     job_ids: list[int] = []

@@ -361,6 +361,8 @@ export interface Cleared {
   other_stores?: Record<string, string>;
   old_others?: Array<string>;
   forked_others?: Array<string>;
+  other_profiles?: Record<string, string>;
+  still_used?: Array<string>;
   forks?: Record<string, string>;
   job_ids?: Array<number>;
   withdrawn?: Array<number>;

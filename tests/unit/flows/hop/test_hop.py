@@ -157,7 +157,9 @@ def test_while_the_first_node_is_waited_for_there_is_none_to_leave() -> None:
 
 def test_it_says_where_the_other_workspaces_of_the_old_node_are() -> None:
     said: list[Any] = []
-    move = Move(OLD, "node-2", SimpleNamespace(emit=said.append))  # type: ignore[arg-type]  # only told
+    settings = SimpleNamespace(name="p", profiles=["p"])
+    cluster = SimpleNamespace(emit=said.append, settings=settings, caller=None)
+    move = Move(OLD, "node-2", cluster)  # type: ignore[arg-type]  # only told
     saved = NodeSaved(snapshot="a", others={"p2": "b"})
     flow._say_what_stays(move, SavedCopy("node-2", saved))
     old = msgspec.structs.replace(saved, old_others=["p2"])
