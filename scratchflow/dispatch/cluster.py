@@ -74,6 +74,7 @@ class Cluster:
     """The profile's cluster, seen from this machine; connects once, when first needed.
 
     `once`: in most cases there will be one request, which is then answered sooner; a second one connects anew.
+    Without `remembers` nothing of the answers is kept on this machine, as a dry run promises.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class Cluster:
         open_until: ExitStack,
         *,
         once: bool = False,
+        remembers: bool = True,
     ) -> None:
         self.settings = settings
         self.caller = caller
         self.emit = emit
         self._open_until = open_until
         self._once = once
+        self._remembers = remembers
         self._transport: Transport | None = None
 
     def on_login(
@@ -101,7 +104,8 @@ class Cluster:
             done = do_here(do, self.settings, request, emit or self.emit)
         else:
             done = self._ask(do, request, emit or self.emit, on_node=False)
-        note(self.settings, done)
+        if self._remembers:
+            note(self.settings, done)
         return _of(kind, done)
 
     def at_workspace(
@@ -122,7 +126,8 @@ class Cluster:
         request, see `agent/upload.py`.
         """
         done = self._done_at_workspace(do, request, Where(job_id, node), emit or self.emit, feed)
-        note(self.settings, done)
+        if self._remembers:
+            note(self.settings, done)
         return _of(kind, done)
 
     def with_workspace(self, name: str, store: str = "") -> Cluster:
@@ -236,11 +241,11 @@ class Cluster:
 
 @contextmanager
 def cluster_of(
-    settings: Settings, caller: Caller, emit: Emit, *, once: bool = False
+    settings: Settings, caller: Caller, emit: Emit, *, once: bool = False, remembers: bool = True
 ) -> Iterator[Cluster]:
     """The profile's cluster, as a context manager for any number of operations, or with `once` for one as a rule."""
     with ExitStack() as open_until:
-        yield Cluster(settings, caller, emit, open_until, once=once)
+        yield Cluster(settings, caller, emit, open_until, once=once, remembers=remembers)
 
 
 def at_workspace(

@@ -60,7 +60,8 @@ _STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NOD
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
     """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
     settings = caller.settings()
-    with cluster_of(settings, caller, emit, once=True) as cluster:
+    remembers = not request.dry_run
+    with cluster_of(settings, caller, emit, once=True, remembers=remembers) as cluster:
         if not request.dry_run:
             _put_lines_back(settings, emit)
         ready = _looked(cluster, request)

@@ -172,3 +172,17 @@ def test_without_a_file_it_is_said_which_profile_is_used(
     (remark,) = said
     assert isinstance(remark, Log)
     assert "built-in profile `local`" in remark.message
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_dry_run_keeps_nothing_of_the_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, remembers: bool
+) -> None:
+    kept: list[Result] = []
+    monkeypatch.setattr(module, "note", lambda _, done: kept.append(done))
+    caller = Trail(monkeypatch, tmp_path).from_machine({}).caller
+    settings = caller.settings()
+    with module.cluster_of(settings, caller, lambda _: None, remembers=remembers) as cluster:
+        cluster.on_login("jobs open", OpenJobs(), JobsShown)
+        cluster.at_workspace("snapshots list", NOTHING, SnapshotsListed)
+    assert len(kept) == 2 * remembers
