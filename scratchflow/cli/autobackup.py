@@ -70,7 +70,8 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
         overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if shown.overdue else ""
         priority = f", at low priority ({printable(shown.priority)})" if shown.priority else ""
         also = "".join(f", `{printable(one)}`" for one in shown.others)
-        yield f"every {span(shown.every_s)} on `{printable(status.node)}`{also}{priority}{overdue}"
+        whose = f", by that of profile `{printable(shown.of_profile)}`" if shown.of_profile else ""
+        yield f"every {span(shown.every_s)} on `{printable(status.node)}`{also}{whose}{priority}{overdue}"
         if shown.missing_on:
             nodes = ", ".join(f"`{printable(one)}`" for one in shown.missing_on)
             yield f"not on {nodes}; `scratchflow autobackup on` starts it there"

@@ -322,6 +322,8 @@ def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> st
     if held is not None and held.job_id is not None and following != AT_THE_END:
         following += AND_AT_THE_END
     of = f", by the auto-backup of `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
+    if autobackup.of_profile:
+        of = f", by the auto-backup of profile `{autobackup.of_profile}`"
     if held is not None and len(held.nodes) > 1:
         missing = ", ".join(autobackup.missing_on)
         of += f", not on {missing}" if missing else ", on every node"

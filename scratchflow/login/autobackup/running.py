@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scratchflow.cluster.slurm.jobs import job
 from scratchflow.cluster.slurm.lasting_step import signal_step, step_runs
+from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
@@ -21,7 +22,7 @@ from scratchflow.process.waiting import looks
 from scratchflow.reach.node import NodeSsh
 from scratchflow.reach.node_agent import require_allocation
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.heartbeats import Heartbeat, current, is_alive, log_path
+from scratchflow.store.heartbeats import Heartbeat, current, is_alive, log_path, read_heartbeat
 from scratchflow.workspace.workspace import expand
 
 STOP_S = 60.0
@@ -67,6 +68,20 @@ def running_on(login: LoginHost, place: StoreDirectory, held: HeldNode) -> Heart
     if runs is None:
         runs = is_alive(life, time.time()) is not False
     return life if runs else None
+
+
+def loop_of_other_profile(
+    login: LoginHost, place: StoreDirectory, held: HeldNode
+) -> Heartbeat | None:
+    """The loop of another profile's job on that node which saves the same workspace into the same store, if Slurm has its step."""
+    life = read_heartbeat(place, held.node) if held.job_id is not None else None
+    if life is None or life.phase == "ended" or life.is_of(held.job_id, held.name):
+        return None
+    if profile_of(life.job_name) in {None, login.settings.name}:
+        return None
+    if life.job_id is None or life.step_id is None or is_alive(life, time.time()) is False:
+        return None
+    return life if step_runs(login.slurm, life.job_id, life.step_id) else None
 
 
 def signal_over_ssh(

@@ -121,8 +121,6 @@ def _wait_for_sign(
         failure = step.failure()
         if failure and (error := _agent_error(step.output_lines())):
             raise error
-        if failure:
-            break
         if step.has_ended_well() and (other := _other_job(pulses, place, held)):
             shared = (
                 f"that of job {other.job_id} saves the same workspace there, until that job ends;"
@@ -130,6 +128,8 @@ def _wait_for_sign(
             )
             log = log_path(place, held.node)
             raise AutobackupFailed(node=held.node, reason=shared, log=log)
+        if failure:
+            break
     silent = "it gives no sign of life"
     reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
     raise AutobackupFailed(node=held.node, reason=reason or silent, log=log_path(place, held.node))

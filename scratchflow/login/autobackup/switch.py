@@ -8,9 +8,12 @@ from contextlib import suppress
 
 import msgspec
 
+from scratchflow.cluster.slurm.jobs import our_jobs
+from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.login.autobackup.running import (
     HeldNode,
     held_node,
+    loop_of_other_profile,
     running_on,
     stop_loop,
     store_of,
@@ -68,6 +71,9 @@ def _switch_on(
     every_s = login.profile.backup.every.seconds
     if life is not None and _is_as_wanted(login, life):
         return _switched(life, held, changed=False)
+    theirs = None if life else loop_of_other_profile(login, place, held)
+    if theirs is not None:
+        return _shared(login, theirs, held)
     if isinstance(held, RunningAllocation):
         elsewhere = workspace_at_former_scratch(login, held, read_nodes(place))
         if elsewhere is not None:  # the loop that saves it goes on
@@ -84,6 +90,16 @@ def _switch_on(
     if not beside:
         _show_log(login, place, held)
     return _switched(life, held, changed=True)
+
+
+def _shared(login: LoginHost, life: Heartbeat, held: HeldNode) -> AutobackupSwitched:
+    """Nothing to start: the auto-backup of another profile saves this very workspace into this very store."""
+    profile = profile_of(life.job_name) or ""
+    login.remark(
+        f"the auto-backup of profile `{profile}` (job {life.job_id}) saves this workspace on `{held.node}`;"
+        f" when that job ends, `scratchflow -p {login.settings.name} autobackup on` starts one of this profile"
+    )
+    return msgspec.structs.replace(_switched(life, held, changed=False), of_profile=profile)
 
 
 def is_on(login: LoginHost, held: HeldNode) -> AutobackupSwitched | None:
@@ -151,9 +167,11 @@ def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
     except AllocationMissing:
         held = None
     node = held.node if held else None
+    others = our_jobs(login.slurm) if isinstance(held, RunningAllocation) else []
+    files = read_node_files(place)
     return AutobackupStatus(
         node=node,
-        autobackup=autobackup_shown(login.settings, place, read_node_files(place), held, Now()),
+        autobackup=autobackup_shown(login.settings, place, files, held, Now(), others),
         log=str(log_path(place, node)) if node else None,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -112,7 +112,7 @@ def look(
         if asked.usage
         else None
     )
-    stored = _stored(login, held, now, trial or WriteTrial(), listed)
+    stored = _stored(login, held, now, trial or WriteTrial(), listed, others)
     on_nodes = _copies(login, held, copies or CopyLooks())
     session = tmux.result()
     nodes_usage = in_use.result() if in_use else []
@@ -205,6 +205,7 @@ def _stored(
     now: Now,
     trial: WriteTrial,
     listed: _Listed | ScratchflowError,
+    jobs_of_others: Sequence[Allocation],
 ) -> _Stored:
     """What the store says. If it cannot be read, that is a problem to show, not an error."""
     settings, environment = login.settings, login.environment
@@ -216,7 +217,7 @@ def _stored(
             raise listed
         place, catalogue, verified = listed.place, listed.catalogue, listed.verified
         files = listed.files
-        autobackup = autobackup_shown(settings, place, files, held, now)
+        autobackup = autobackup_shown(settings, place, files, held, now, jobs_of_others)
         there = login.workspace_of(held)
         workspace = workspace_shown(settings, environment, files, held, there, catalogue)
         former = workspace_at_former_scratch(login, held, files.records)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Allocation
@@ -234,9 +235,16 @@ def autobackup_shown(
     files: NodeFiles,
     held: Allocation | None,
     now: Now,
+    jobs_of_others: Sequence[Allocation] = (),
 ) -> AutobackupShown:
-    """The auto-backup of the node that is held, by its last sign of life, and on which further nodes one runs."""
+    """The auto-backup of the node that is held, by its last sign of life, and on which further nodes one runs.
+
+    Another profile may name the same workspace and store: the one of its job, if that is among `jobs_of_others`, saves it as well.
+    """
     shown = _autobackup_of_node(settings, place, files, held, now)
+    theirs = files.heartbeat_of(held)
+    if theirs and held and not shown.enabled:
+        shown = _of_other_profile(settings, theirs, jobs_of_others, now) or shown
     running = held.granted() if held else None
     if running is None or not shown.enabled:
         return shown
@@ -291,6 +299,32 @@ def _autobackup_of_node(
         warnings=heartbeat.warnings,
         unsaved=heartbeat.unsaved,
         unsaved_paths=heartbeat.unsaved_paths,
+    )
+
+
+def _of_other_profile(
+    settings: Settings, heartbeat: Heartbeat, jobs: Sequence[Allocation], now: Now
+) -> AutobackupShown | None:
+    """The auto-backup of another profile's job that saves this very workspace into this very store."""
+    profile = profile_of(heartbeat.job_name)
+    is_held = any(
+        job.state == "running" and heartbeat.is_of(job.job_id, job.name or "") for job in jobs
+    )
+    if not is_held or profile in {None, settings.name} or now.is_alive(heartbeat) is not True:
+        return None
+    return AutobackupShown(
+        enabled=True,
+        every_s=heartbeat.every_s,
+        next_time=heartbeat.next_time,
+        next_why=heartbeat.next_why,
+        last_time=heartbeat.last_time,
+        last_error=heartbeat.last_error,
+        priority=heartbeat.priority,
+        alive=True,
+        warnings=heartbeat.warnings,
+        unsaved=heartbeat.unsaved,
+        unsaved_paths=heartbeat.unsaved_paths,
+        of_profile=profile or "",
     )
 
 

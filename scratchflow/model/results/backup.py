@@ -127,6 +127,8 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_paths: list[str] = []
     of_workspace: str = ""
     """The workspace whose auto-backup saves this one too; empty when it is this one's own."""
+    of_profile: str = ""
+    """The other profile of the same workspace and store whose auto-backup runs there; empty when it is this one's own."""
     others: list[str] = []
     """The further nodes of the allocation on which one runs too."""
     missing_on: list[str] = []
@@ -148,6 +150,8 @@ class AutobackupSwitched(Result, frozen=True):
     """The further nodes of the allocation that it runs on now, or ran on."""
     workspace_exists: bool | None = None
     """False when there is nothing to save on the node yet; null when it is not known."""
+    of_profile: str = ""
+    """The other profile whose auto-backup saves this very workspace there."""
 
 
 class AutobackupStatus(Result, frozen=True):

@@ -270,6 +270,7 @@ export interface AutobackupShown {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   of_workspace?: string;
+  of_profile?: string;
   others?: Array<string>;
   missing_on?: Array<string>;
   failed_on?: Record<string, string>;
@@ -292,6 +293,7 @@ export interface AutobackupSwitched {
   dry_run?: boolean;
   others?: Array<string>;
   workspace_exists?: boolean | null;
+  of_profile?: string;
 }
 
 /** `backup`: the snapshot that holds the workspace now; `unchanged` names the one before. */

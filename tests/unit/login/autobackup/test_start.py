@@ -45,7 +45,10 @@ class Ended(LastingStep):
         return True
 
     def failure(self) -> str | None:
-        return None
+        return "`srun` exited with 0"
+
+    def output_lines(self) -> list[bytes]:
+        return []
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ import threading
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import current_job as current
+from scratchflow.login.autobackup import running
 from scratchflow.login.autobackup import switch as module
 from scratchflow.login.autobackup.running import HeldNode
 from scratchflow.login.autobackup.switch import _on_every_node, is_on, switch_on
@@ -22,8 +24,9 @@ from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import SwitchOn
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.times import iso_time
-from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.store.heartbeats import Heartbeat, beat, prepare
 from scratchflow.workspace.current_job import noted_job
+from tests.unit.conftest import Desk
 
 HELD = RunningAllocation(job_id=7, name="j", state="running", nodes=("node-1", "node-2", "node-3"))
 
@@ -132,3 +135,48 @@ def test_commands_go_to_the_job_when_its_auto_backup_runs_or_the_other_job_is_go
     with nullcontext() if works else pytest.raises(AutobackupFailed):
         switch_on(login, SwitchOn(job_id=7))
     assert noted_job(tmp_path, "local") == noted
+
+
+@pytest.mark.parametrize(
+    ("name", "phase", "runs", "is_shared"),
+    [
+        ("scratchflow:login:01234567", "waiting", True, True),
+        ("scratchflow:login:01234567", "waiting", False, False),
+        ("scratchflow:login:01234567", "ended", True, False),
+        ("scratchflow:test:01234567", "waiting", True, False),
+        ("other", "waiting", True, False),
+    ],
+)
+def test_the_loop_of_another_profile_that_saves_this_workspace_is_as_good(
+    desk: Desk,
+    told: list[Event],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    phase: Literal["waiting", "ended"],
+    runs: bool,
+    is_shared: bool,
+) -> None:
+    desk.backup()
+    life = Heartbeat(
+        node="node-1",
+        job_id=8,
+        step_id=1,
+        pid=1,
+        token="t",  # noqa: S106 - no secret
+        every_s=1800,
+        phase=phase,
+        time=iso_time(time.time()) or "",
+        job_name=name,
+    )
+    prepare(desk.place)
+    beat(desk.place, life)
+    monkeypatch.setattr(running, "step_runs", lambda *_: runs)
+    monkeypatch.setattr(module, "workspace_at_former_scratch", lambda *_: None)
+    login = LoginHost(desk.context.settings, {"HOME": "/h", "USER": "u", "PATH": ""}, told.append)
+    wanted = SwitchOn(dry_run=True)
+    done = module._switch_on(login, HELD, wanted, beside=False)
+    assert (done.of_profile, done.changed) == (("login", False) if is_shared else ("", True))
+    said = [one.message for one in told if isinstance(one, Log)]
+    assert any("auto-backup of profile `login` (job 8) saves this" in one for one in said) == (
+        is_shared
+    )

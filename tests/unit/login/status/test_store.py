@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.status_lines import shown
+from scratchflow.login.status import status as looking
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
@@ -22,7 +23,7 @@ from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
 from scratchflow.store.nodes import NodeRecord, read_nodes, record_node
 from scratchflow.testing.store import make_id
-from tests.unit.login.status.test_status import Login, with_layers
+from tests.unit.login.status.test_status import JOB, Login, with_layers
 
 
 def test_the_auto_backup_of_one_machine_is_on_without_a_session(login: Login) -> None:
@@ -263,3 +264,18 @@ def test_of_several_nodes_each_has_an_auto_backup_or_is_said_to_have_none(held: 
     assert "every 30 min, on every node" in " ".join("\n".join(shown(held.look())).split())
     held.beat(phase="ended")
     assert held.look().autobackup.missing_on == []  # somebody has switched it off
+
+
+def test_the_auto_backup_of_another_profile_with_the_same_workspace_is_named(
+    held: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "scratchflow:login:01234567"
+    monkeypatch.setattr(looking, "forgotten_jobs", lambda *_: ())  # which asks Slurm
+    held.beat(job_id=8, job_name=name, workspace_exists=True)
+    assert not held.look().autobackup.enabled  # nobody knows its job: it may have ended
+    theirs = msgspec.structs.replace(JOB, job_id=8, name=name)
+    monkeypatch.setattr(looking, "jobs_seen", lambda _: ([JOB], [theirs]))
+    found = held.look().autobackup
+    assert (found.enabled, found.of_profile) == (True, "login")
+    held.beat(job_id=8, job_name=name, seconds_ago=7200)
+    assert not held.look().autobackup.enabled
