@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
 import msgspec
 
 from scratchflow.config.settings import Settings, configured
@@ -14,9 +17,12 @@ from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.events import Emit, Warned
-from scratchflow.model.requests import ShowStatus
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.events import Emit, Log, Warned
+from scratchflow.model.requests import Nothing, ShowStatus
+from scratchflow.model.results.snapshots import SnapshotsListed
 from scratchflow.model.results.status import STORE_MOVED, Problem, StatusOfAll, StatusShown
+from scratchflow.model.text import counted
 from scratchflow.workspace.path_names import is_of_the_account
 
 
@@ -24,11 +30,37 @@ def status(caller: Caller, emit: Emit, *, fix: bool = False, usage: bool = False
     """Everything at one glance; with `usage`, also what is in use on the nodes. With `fix`, a stale alias is parked and a dead auto-backup started again."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit, once=not fix) as cluster:
-        shown = seen_on(cluster, usage=usage)
+        with _telling_what_is_known_without_slurm(cluster):
+            shown = seen_on(cluster, usage=usage)
         if fix and mend(cluster, {problem.name for problem in shown.problems}):
             shown = seen_on(cluster, usage=usage)
     warn_of_the_end(shown, emit, set())
     return shown
+
+
+@contextmanager
+def _telling_what_is_known_without_slurm(cluster: Cluster) -> Iterator[None]:
+    """The alias and the snapshots do not depend on Slurm, and matter most when it is away."""
+    try:
+        yield
+    except ScratchflowError as error:
+        if error.code == SlurmUnreachable.code:
+            for message in _known_without_slurm(cluster):
+                cluster.emit(Log(level="info", message=message))
+        raise
+
+
+def _known_without_slurm(cluster: Cluster) -> Iterator[str]:
+    alias = show_alias(cluster.settings)
+    if alias is not None and alias.target:
+        yield f"the alias `{alias.name}` leads to `{alias.target}`; whether its job still runs, only Slurm knows"
+    with suppress(ScratchflowError):
+        listed = cluster.at_workspace("snapshots list", Nothing(), SnapshotsListed).snapshots
+        if listed:
+            last, count = listed[-1], counted(len(listed), "snapshot")
+            yield f"the store can be read: it has {count}, the newest {last.id} of {last.time} from `{last.node}`"
+        else:
+            yield "the store can be read: it has no snapshot yet"
 
 
 def seen_on(cluster: Cluster, *, usage: bool = False) -> StatusShown:

@@ -17,8 +17,10 @@ from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.moved import note_move
 from scratchflow.flows.status import status, with_alias
-from scratchflow.model.events import Event, Warned
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.snapshots import SnapshotsListed
 from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.ssh.config.alias import park_alias, point_alias
@@ -185,3 +187,18 @@ def test_after_the_end_no_time_is_told() -> None:
     said: list[Any] = []
     module.warn_of_the_end(seen(job(1, seconds_left=0)), said.append, set())
     assert said[0].message == "the time is up"
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_without_slurm_it_tells_what_is_known_and_fails_all_the_same(
+    tmp_path: Path, use: Any, is_away: bool
+) -> None:
+    slurm = SlurmUnreachable(host="aws", reason="no answer")
+    listed = SlurmUnreachable(host="aws", reason="x") if is_away else SnapshotsListed(snapshots=[])
+    cluster = use(ToldCluster(tmp_path, {"look": slurm, "snapshots list": listed}))
+    with_alias_at(cluster, "node-1")
+    with pytest.raises(SlurmUnreachable, match="no answer"):
+        status(cluster.caller, cluster.emit)
+    said = [one.message for one in cluster.told if isinstance(one, Log)]
+    assert said[0].startswith("the alias `compile_machine` leads to `node-1`")
+    assert said[1:] == ["the store can be read: it has no snapshot yet"] * (not is_away)
