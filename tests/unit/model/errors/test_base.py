@@ -28,7 +28,11 @@ def test_hostile_fields_are_escaped_once() -> None:
 
 def test_a_path_in_a_command_is_one_word_for_a_shell() -> None:
     error = StoreLost(
-        store="/h/my store; touch PWN/it's", host="login", note="/h/a b", from_mirror=""
+        store="/h/my store; touch PWN/it's",
+        state="is empty",
+        host="login",
+        note="/h/a b",
+        from_mirror="",
     )
     commands = error.shown_hint.split("`")[1::2]
     assert shlex.split(commands[0]) == ["findmnt", "-T", "/h/my store; touch PWN/it's"]

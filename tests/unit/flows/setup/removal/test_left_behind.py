@@ -167,7 +167,7 @@ def test_snapshots_of_a_profile_in_a_store_that_cannot_be_read_are_named(
     settings: Settings,
 ) -> None:
     traces = Traces(closed=(ClosedPlace(STORE, "w", "Permission denied"),))
-    snapshots, _ = left_of_profile(settings, traces, {})
+    _, snapshots = left_of_profile(settings, traces, {})
     assert snapshots.startswith("its snapshots, if there are any, in /fsx/ada's store/w")
 
 
