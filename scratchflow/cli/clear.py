@@ -41,8 +41,8 @@ def clear(
     who = caller(context)
 
     def run(emit: Emit) -> Cleared:
-        from scratchflow.flows.clear import ClearOptions
-        from scratchflow.flows.clear import clear as flow
+        from scratchflow.flows.clear.clear import ClearOptions
+        from scratchflow.flows.clear.clear import clear as flow
 
         return flow(who, emit, ClearOptions(not no_backup, dry_run, leave_behind, pending))
 

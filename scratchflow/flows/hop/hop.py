@@ -7,7 +7,8 @@ from contextlib import suppress
 from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
-from scratchflow.flows.clear import (
+from scratchflow.flows.clear.clear import tell_what_ends
+from scratchflow.flows.clear.last_backup import (
     SavedCopy,
     backup_commands,
     foretell_last_backup,
@@ -16,9 +17,9 @@ from scratchflow.flows.clear import (
     require_saved,
     save_copies,
     tell_excluded,
-    tell_what_ends,
     warn_of_loss,
 )
+from scratchflow.flows.clear.whose_workspace import Owner, owners_of
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
 from scratchflow.flows.hold import hold
@@ -31,7 +32,6 @@ from scratchflow.flows.hop.both_nodes import (
 from scratchflow.flows.hop.move import Move
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
-from scratchflow.flows.whose_workspace import Owner, owners_of
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import (
     AllocationEnded,

@@ -13,9 +13,8 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
-from scratchflow.flows.clear import (
-    ClearOptions,
-    clear_on,
+from scratchflow.flows.clear.clear import ClearOptions, clear_on
+from scratchflow.flows.clear.last_backup import (
     foretell_last_backup,
     nodes_of,
     require_all_saved,

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.flows.clear import tell_what_ends
+from scratchflow.flows.clear.clear import tell_what_ends
 from scratchflow.login import host
 from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.run import run_detached

@@ -8,7 +8,7 @@ from shutil import rmtree
 import msgspec
 import pytest
 
-from scratchflow.flows.clear import require_saved
+from scratchflow.flows.clear.last_backup import require_saved
 from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Log

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.flows.clear import SavedCopy
+from scratchflow.flows.clear.last_backup import SavedCopy
 from scratchflow.flows.hop import hop as flow
 from scratchflow.flows.hop.move import Move
 from scratchflow.model.errors.allocation import (

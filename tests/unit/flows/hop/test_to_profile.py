@@ -11,7 +11,7 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
-from scratchflow.flows.clear import SavedCopy
+from scratchflow.flows.clear.last_backup import SavedCopy
 from scratchflow.flows.hop import to_profile as module
 from scratchflow.flows.hop.to_profile import hop_to
 from scratchflow.flows.moved import note_move, read_move

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scratchflow.flows.clear import ClearOptions, clear_on
+from scratchflow.flows.clear.clear import ClearOptions, clear_on
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import UnsavedAtFormerScratch, WorkspaceMissing
 from scratchflow.model.results.allocation import Cleared

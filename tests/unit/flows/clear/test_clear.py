@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from scratchflow.flows.alias import has_alias, places_of, show_alias
-from scratchflow.flows.clear import ClearOptions, clear_on, warn_of_loss
+from scratchflow.flows.clear.clear import ClearOptions, clear_on
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
     FinalBackupFailed,
@@ -20,7 +20,7 @@ from scratchflow.model.errors.allocation import (
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
-from scratchflow.model.events import Event, Log, Warned
+from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Release, SaveNode
 from scratchflow.model.results.allocation import NodeReleased
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
@@ -389,21 +389,3 @@ def test_what_is_excluded_is_told_with_what_becomes_of_it(
     cluster = cluster_with(tmp_path, job(1))
     clear_on(cluster, ClearOptions())
     assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]
-
-
-@pytest.mark.parametrize(
-    ("count", "goes", "words"),
-    [
-        (1, False, "1 path on `n` stays behind"),
-        (2, False, "2 paths on `n` stay behind"),
-        (1, True, "1 path on `n` goes with the job"),
-        (2, True, "2 paths on `n` go with the job"),
-    ],
-)
-def test_what_is_left_is_told_in_grammar(count: int, goes: bool, words: str) -> None:
-    told: list[Event] = []
-    saved = NodeSaved(snapshot=None, unsaved=count, unsaved_paths=["x"], goes_with_job=goes)
-    warn_of_loss(told.append, "n", saved)
-    (warned,) = told
-    assert isinstance(warned, Warned)
-    assert warned.message.startswith(words)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows.clear import ClearOptions, clear_on
-from scratchflow.flows.whose_workspace import Owner, holder_of, owners_of
+from scratchflow.flows.clear.clear import ClearOptions, clear_on
+from scratchflow.flows.clear.whose_workspace import Owner, holder_of, owners_of
 from scratchflow.model.events import Log
 from scratchflow.model.results.allocation import NodeReleased
 from scratchflow.model.results.backup import NodeSaved
