@@ -17,6 +17,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.workspace import AutobackupFailed
+from scratchflow.node.autobackup.settings import saves_the_same
 from scratchflow.node.autobackup.signals import is_agent
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import NodeSsh
@@ -77,7 +78,8 @@ def loop_of_other_profile(
     life = read_heartbeat(place, held.node) if held.job_id is not None else None
     if life is None or life.phase == "ended" or life.is_of(held.job_id, held.name):
         return None
-    if profile_of(life.job_name) in {None, login.settings.name}:
+    is_ours = profile_of(life.job_name) in {None, login.settings.name}
+    if is_ours or not saves_the_same(login.profile, life.settings):
         return None
     if life.job_id is None or life.step_id is None or is_alive(life, time.time()) is False:
         return None

@@ -23,7 +23,7 @@ from scratchflow.model.results.status import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.model.times import epoch
-from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.autobackup.settings import saves_the_same, settings_digest
 from scratchflow.store.catalogue import Catalogue, newest_listed
 from scratchflow.store.checks.verified import Verification, verified_at
 from scratchflow.store.directory import StoreDirectory, find_place
@@ -311,6 +311,8 @@ def _of_other_profile(
         job.state == "running" and heartbeat.is_of(job.job_id, job.name or "") for job in jobs
     )
     if not is_held or profile in {None, settings.name} or now.is_alive(heartbeat) is not True:
+        return None
+    if not saves_the_same(settings.profile, heartbeat.settings):
         return None
     return AutobackupShown(
         enabled=True,

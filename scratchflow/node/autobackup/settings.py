@@ -6,6 +6,7 @@ import msgspec
 
 from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.profile import Profile, to_plain
+from scratchflow.workspace.path_names import is_of_the_account
 
 _SETTINGS = ("scratch", "workspace", "store", "backup")
 # The heartbeat has how often. The mirror is none of the loop's business.
@@ -21,6 +22,14 @@ def settings_digest(profile: Profile) -> str:
     chosen = {name: plain.get(name) for name in _SETTINGS}
     chosen["backup"] = {key: one for key, one in plain["backup"].items() if key not in _NOT_OF_LOOP}
     return name_digest(msgspec.json.encode(chosen, order="sorted"))
+
+
+def saves_the_same(profile: Profile, loop: str) -> bool:
+    """Whether a loop with this digest saves what one of the profile would: the same directory, as much of it, into the same store.
+
+    A scratch that each job has to itself is another directory in another job.
+    """
+    return loop == settings_digest(profile) and is_of_the_account(profile.scratch)
 
 
 def takes_effect(key: str, profile: str = "") -> str:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
@@ -24,6 +25,7 @@ from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import SwitchOn
 from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.times import iso_time
+from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.heartbeats import Heartbeat, beat, prepare
 from scratchflow.workspace.current_job import noted_job
 from tests.unit.conftest import Desk
@@ -138,13 +140,15 @@ def test_commands_go_to_the_job_when_its_auto_backup_runs_or_the_other_job_is_go
 
 
 @pytest.mark.parametrize(
-    ("name", "phase", "runs", "is_shared"),
+    ("name", "phase", "runs", "scratch", "is_shared"),
     [
-        ("scratchflow:login:01234567", "waiting", True, True),
-        ("scratchflow:login:01234567", "waiting", False, False),
-        ("scratchflow:login:01234567", "ended", True, False),
-        ("scratchflow:test:01234567", "waiting", True, False),
-        ("other", "waiting", True, False),
+        ("scratchflow:login:01234567", "waiting", True, "/s/$USER", True),
+        ("scratchflow:login:01234567", "waiting", True, "/elsewhere/$USER", False),
+        ("scratchflow:login:01234567", "waiting", True, "/s/$SLURM_JOB_ID", False),
+        ("scratchflow:login:01234567", "waiting", False, "/s/$USER", False),
+        ("scratchflow:login:01234567", "ended", True, "/s/$USER", False),
+        ("scratchflow:test:01234567", "waiting", True, "/s/$USER", False),
+        ("other", "waiting", True, "/s/$USER", False),
     ],
 )
 def test_the_loop_of_another_profile_that_saves_this_workspace_is_as_good(
@@ -154,9 +158,15 @@ def test_the_loop_of_another_profile_that_saves_this_workspace_is_as_good(
     name: str,
     phase: Literal["waiting", "ended"],
     runs: bool,
+    scratch: str,
     is_shared: bool,
 ) -> None:
     desk.backup()
+    on_node = {"/elsewhere/$USER": "/s/$USER"}.get(scratch, scratch)
+    theirs = msgspec.structs.replace(desk.context.profile, scratch=on_node)
+    ours = msgspec.structs.replace(
+        desk.context.settings, profile=msgspec.structs.replace(theirs, scratch=scratch)
+    )
     life = Heartbeat(
         node="node-1",
         job_id=8,
@@ -167,12 +177,13 @@ def test_the_loop_of_another_profile_that_saves_this_workspace_is_as_good(
         phase=phase,
         time=iso_time(time.time()) or "",
         job_name=name,
+        settings=settings_digest(theirs),
     )
     prepare(desk.place)
     beat(desk.place, life)
     monkeypatch.setattr(running, "step_runs", lambda *_: runs)
     monkeypatch.setattr(module, "workspace_at_former_scratch", lambda *_: None)
-    login = LoginHost(desk.context.settings, {"HOME": "/h", "USER": "u", "PATH": ""}, told.append)
+    login = LoginHost(ours, {"HOME": "/h", "USER": "u", "PATH": ""}, told.append)
     wanted = SwitchOn(dry_run=True)
     done = module._switch_on(login, HELD, wanted, beside=False)
     assert (done.of_profile, done.changed) == (("login", False) if is_shared else ("", True))

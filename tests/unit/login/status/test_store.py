@@ -277,5 +277,9 @@ def test_the_auto_backup_of_another_profile_with_the_same_workspace_is_named(
     monkeypatch.setattr(looking, "jobs_seen", lambda _: ([JOB], [theirs]))
     found = held.look().autobackup
     assert (found.enabled, found.of_profile) == (True, "login")
+    held.beat(
+        job_id=8, job_name=name, settings="other"
+    )  # it saves another directory, or less of it
+    assert not held.look().autobackup.enabled
     held.beat(job_id=8, job_name=name, seconds_ago=7200)
     assert not held.look().autobackup.enabled
