@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
@@ -256,6 +257,7 @@ def test_doctor_parks_an_alias_that_leads_to_a_node_that_is_gone(login: Login) -
     places = SshPaths.of(login.home / ".ssh/config")
     target = AliasTarget(profile="aws", node="node-1", user="me", login=None)
     places.config.parent.mkdir(mode=0o700)
+    include.apply(include.plan_install(places))
     point_alias(places, "compile_machine", target)
 
     def checked(*flags: str) -> tuple[list[str], dict[str, bool]]:

@@ -102,9 +102,10 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
     assert machine.file.read_text() == with_both
     removed = machine.data("profiles", "remove", "b", "--yes")
     there = "/scratch/$USER/work_b"
+    before = ", before its snapshots are removed: `clear` keeps a node with a copy whose snapshots are gone"
     assert removed["stays"] == [
-        f"1 snapshot in {store}/work_b; `rm -rf {store}/work_b` removes it for good",
-        f"the workspace, in {there} of the nodes that held it; `rm -rf {there}` in a job there removes it",
+        f"the workspace, in {there} of the nodes that held it; `rm -rf {there}` in a job there removes it{before}",
+        f"1 snapshot in {store}/work_b; `rm -rf {store}/work_b` removes it for good, after the copies on nodes",
         f"{alias}, which scratchflow did not write; `rm {alias}` removes it",
     ]
     assert alias.exists()
@@ -132,7 +133,7 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
     """A path with a space, typed as it is shown, is still one path."""
     store = with_snapshot(machine.home / "my data")
     machine.data("profiles", "copy", "uni", "b", "--set", f"store={store}")
-    snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
+    _, snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
     assert shlex.split(snapshots.split("`")[1]) == ["rm", "-rf", f"{store}/work_b"]
 
 

@@ -37,7 +37,8 @@ def test_the_list_is_one_line_each_newest_last_and_names_give_way(person: Person
     person.data("restore", short_id(second))
     rows = on_screen(person, "snapshots", "list")
     assert all(len(row) <= 80 for row in rows)
-    assert rows[4].startswith("[fork]")  # what the mark behind the third one means
+    assert re.fullmatch(r"4 snapshots, \S+ KiB in the store", rows[4])
+    assert rows[5].startswith("[fork]")  # what the mark behind the third one means
     rows = rows[:4]
     assert rows[0] == f'{short_id(first)}  1 Sep 2025            full         1 file  "first build"'
     assert re.match(
@@ -83,7 +84,8 @@ def test_verbose_takes_two_lines_where_one_is_too_narrow(person: Person) -> None
 @needs_clock
 def test_verbose_shows_whole_ids_and_utc(person: Person) -> None:
     first = person.saves("1", at="2026-11-15 10:00:00")
-    (row,) = person.says("snapshots", "list", "-v").splitlines()
+    row, total = person.says("snapshots", "list", "-v").splitlines()
+    assert total.startswith("1 snapshot, ")
     assert row.startswith(f"{first}  2026-11-15 10:00:0")
     assert " UTC  full  1 file" in row
 
