@@ -60,7 +60,7 @@ def test_a_full_disk_is_exit_33_and_costs_nothing_that_was_there(tmp_path: Path)
     first, *full, verified, after, brought, restore = outcomes
     assert (first["type"], first["exit_code"]) == ("summary", 0)
     assert [(one["code"], one["exit_code"]) for one in full] == [("disk.no_space", 33)] * 3
-    assert verified["data"] == {"checked": 1, "bad": [], "newer": []}
+    assert verified["data"] == {"checked": 1, "bad": [], "newer": [], "closed": []}
     assert (after["type"], after["data"]["kind"]) == ("summary", "incremental")
     assert (brought["code"], brought["exit_code"]) == ("disk.target_full", 33)
     assert (restore["code"], restore["exit_code"]) == ("disk.target_full", 33)
