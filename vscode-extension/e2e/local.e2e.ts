@@ -126,13 +126,12 @@ test('a forwarded port is in the side bar, leads there, and ends with Stop', asy
   await workbench.quickInput.getByText('A port of the node').waitFor();
   await workbench.page.keyboard.type(`${port}`);
   await workbench.page.keyboard.press('Enter');
-  const toast = workbench.toast(`leads to port ${port}`);
-  await toast.waitFor({ timeout: 60_000 });
-  const local = /Port (\d+) of this/.exec(await toast.innerText())?.[1] ?? '';
+  const row = workbench.row(`port-${port}`);
+  await row.waitFor({ timeout: 60_000 });
+  const said = await workbench.said(`leads to port ${port}`);
+  const local = /Port (\d+) of this/.exec(said)?.[1] ?? '';
   expect(await (await fetch(`http://127.0.0.1:${local}/`)).text()).toBe('from the node');
   await workbench.clearToasts();
-  const row = workbench.row(`port-${port}`);
-  await row.waitFor();
   await workbench.pressOn(row, 'Copy URL', workbench.toast('is on the clipboard'));
   await workbench.clearToasts();
   await row.hover();

@@ -123,6 +123,16 @@ export class Workbench {
       .first();
   }
 
+  /** What a notification says, also one that stayed in the bell: VS Code shows four of a second at most. */
+  async said(text: string): Promise<string> {
+    await this.command('Notifications: Show Notifications');
+    const item = this.page
+      .locator('.notifications-center .notification-list-item', { hasText: text })
+      .first();
+    await item.waitFor();
+    return item.innerText();
+  }
+
   async press(toast: Locator, button: string): Promise<void> {
     await toast.hover();
     await toast.getByRole('button', { name: button }).click();
