@@ -39,6 +39,7 @@ from scratchflow.node.other_workspaces import (
     other_workspaces,
 )
 from scratchflow.node.progress import Notifier
+from scratchflow.node.renamed import renamed_to
 from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
@@ -121,13 +122,8 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
             way = _save_or_delete(context, path)
             unsaved.add_path(f"{path} (moved aside by a restore)", "aside", way)
     other_files = _other_files(context, tried)
-    if held is None and theirs is None and _was_here(context):
-        # One of them may be it, under another name.
-        for name in other_files:
-            way = f"{_mv(context, name, context.workspace.name)} gives `{name}` its name back, if it is that"
-            own = f"{name} (`{context.workspace.name}`, which it may be, is gone)"
-            unsaved.add_path(own, "renamed", f"{way}; else {_save_or_delete(context, name)}")
-        other_files = []
+    if held is None and theirs is None:
+        other_files = _without_renamed(context, unsaved, other_files)
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         stored=held is not None and not request.dry_run and held.taken.kind != "unchanged",
@@ -170,6 +166,23 @@ def _rm(context: NodeContext, name: str) -> str:
 def _mv(context: NodeContext, name: str, new: str) -> str:
     scratch = context.workspace.scratch
     return f"`scratchflow run -- {join(['mv', str(scratch / name), str(scratch / new)])}`"
+
+
+def _without_renamed(context: NodeContext, unsaved: _Unsaved, other_files: list[str]) -> list[str]:
+    """Adds to what is not saved the workspace under its new name, or all that may be it; returns the others."""
+    own = context.workspace.name
+    if found := renamed_to(context):
+        now = str(found.relative_to(context.workspace.scratch))
+        way = f"{_mv(context, now, own)} gives `{now}` its name back"
+        unsaved.add_path(f"{now} (it was `{own}`)", "renamed", way)
+        return [name for name in other_files if name != printable(now)]
+    if not _was_here(context):
+        return other_files
+    for name in other_files:
+        way = f"{_mv(context, name, own)} gives `{name}` its name back, if it is that"
+        shown = f"{name} (`{own}`, which it may be, is gone)"
+        unsaved.add_path(shown, "renamed", f"{way}; else {_save_or_delete(context, name)}")
+    return []
 
 
 def _was_here(context: NodeContext) -> bool:

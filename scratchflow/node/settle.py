@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.model.errors.hop import WorkDiverged
-from scratchflow.model.errors.workspace import WorkspaceKnown
+from scratchflow.model.errors.workspace import WorkspaceKnown, WorkspaceRenamed
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
@@ -24,7 +24,7 @@ from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.lineage import line_of, parents_known, read_noted
 from scratchflow.store.retention.newer import is_unused, newer_elsewhere, work_of
-from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.notes import noted_base, read_base, read_restoring
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 
 
@@ -54,6 +54,7 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
             catalogue = read_catalogue(place)  # another command has just made it: that is wanted
         else:
             return Settled(action="created", path=path, snapshot=created.snapshot)
+    _refuse_renamed(context, place, notify)
     base = present_base(context, place)
     if base is not None and _is_enough(context, place, catalogue, base, request, notify):
         if not request.dry_run and base == catalogue.newest_id:
@@ -80,6 +81,24 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)
+
+
+def _refuse_renamed(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
+    """WorkspaceRenamed when this job's workspace has another name now; of an earlier job's it is said."""
+    from scratchflow.node.renamed import renamed_to
+
+    base = noted_base(context.workspace)
+    now = None if read_restoring(context.workspace) else renamed_to(context)
+    if base is None or now is None:
+        return
+    path = context.workspace.path
+    if context.job_id is None or is_of_this_job(context, place):
+        raise WorkspaceRenamed(path=path, now=now, node=context.node, snapshot=base.snapshot)
+    message = (
+        f"`{now}` on {context.node} was `{path}` in an earlier job; no snapshot has what changed in it"
+        f" since {base.snapshot}, and nothing saves it"
+    )
+    notify.warn("workspace.renamed", b"", message)
 
 
 def present_base(context: NodeContext, place: StoreDirectory) -> str | None:

@@ -35,6 +35,8 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     # A snapshot of the workspace that was about to be committed. If the store has it, the workspace continues it:
     # whoever took it was ended before that could be noted.
     saving: str = ""
+    # Of the workspace's directory, by which it is known under another name; 0 where it was not noted.
+    inode: int = 0
 
     def present(self, is_stored: Callable[[str], bool]) -> str:
         """The snapshot that the workspace continues, given which ones the store has."""
@@ -99,7 +101,13 @@ def write_base(
     workspace: Workspace, store: Path, snapshot: str, store_id: str = "", profile: str = ""
 ) -> None:
     """Notes that the workspace equals this snapshot now."""
-    note = Base(snapshot=snapshot, store=str(store), store_id=store_id, profile=profile)
+    note = Base(
+        snapshot=snapshot,
+        store=str(store),
+        store_id=store_id,
+        profile=profile,
+        inode=_inode(workspace.path),
+    )
     _write(workspace.state / _BASE, note)
 
 
@@ -145,6 +153,13 @@ def end_restoring(workspace: Workspace) -> None:
 def cache_path(workspace: Workspace) -> Path:
     """Where the scan cache lies; losing it costs time, never data."""
     return workspace.state / _CACHE
+
+
+def _inode(directory: Path) -> int:
+    try:
+        return os.lstat(directory).st_ino
+    except OSError:
+        return 0
 
 
 def _read_base(workspace: Workspace) -> Base | None:

@@ -23,6 +23,18 @@ class WorkspaceMissing(ScratchflowError):
     hint = "`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one"
 
 
+class WorkspaceRenamed(ScratchflowError):
+    """The workspace's directory has another name on its node: what is in it would stay behind unsaved."""
+
+    code = "workspace.renamed"
+    exit_code = 35
+    message = "`{path}` was renamed to `{now}` on {node}; no snapshot has what changed in it since {snapshot}"
+    hint = (
+        "`scratchflow run -- mv {now:sh} {path:sh}` gives it its name back;"
+        " `scratchflow restore` brings the last snapshot beside it"
+    )
+
+
 class NoWorkspaceForPart(WorkspaceMissing):
     """`restore --path` puts files into a workspace, and none is there: they alone would be taken for it from then on."""
 
