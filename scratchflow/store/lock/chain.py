@@ -202,6 +202,8 @@ def _read_link_of_chain(file: Path, depth: int) -> Head | None:
     try:
         heartbeat = os.fstat(descriptor).st_mtime
         owner = _decoded(os.read(descriptor, _OWNER_LIMIT_BYTES))
+    except FileNotFoundError as error:  # as sshfs says of an open file that another host removed
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE)) from error
     finally:
         os.close(descriptor)
     key = owner.token if owner else f"unreadable-{depth}"

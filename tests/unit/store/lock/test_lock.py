@@ -337,3 +337,20 @@ def test_a_lock_that_another_host_has_just_replaced_is_looked_at_again(
         monkeypatch.setattr(os, "open", once_stale)
         with pytest.raises(StoreLocked, match="n2"):
             make_lock(place).acquired()
+
+
+def test_an_open_lock_that_another_host_gave_back_is_looked_at_again(
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sshfs says ENOENT of an open file whose name is gone."""
+    looked, gone = os.fstat, iter([True, True])
+
+    def once_gone(descriptor: int) -> os.stat_result:
+        if next(gone, False):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return looked(descriptor)
+
+    with make_lock(place, process=ELSEWHERE).acquired():
+        monkeypatch.setattr(os, "fstat", once_gone)
+        with pytest.raises(StoreLocked, match="n2"):
+            make_lock(place).acquired()
