@@ -11,7 +11,11 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors.ssh import AliasUnused, AliasUnverified
+from scratchflow.model.errors.ssh import (
+    AliasUnused,
+    AliasUnverified,
+    SshUnusable,
+)
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.results.allocation import NodeHeld, OtherNode
 from scratchflow.model.results.status import AliasShown, Problem
@@ -23,6 +27,7 @@ from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, re
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
+from scratchflow.ssh.config.unread import why_unread
 from scratchflow.ssh.keys.known_hosts import remember_node
 
 VERIFY_S = 60.0
@@ -52,12 +57,25 @@ def require_alias(settings: Settings, *, dry_run: bool = False) -> None:
 
 
 def put_lines_back(settings: Settings) -> bool:
-    """Puts our lines back to the top of the ssh config when an alias of ours is not read; whether that was needed."""
-    places = places_of(settings)
-    if not has_alias(settings) or not include.why_unread(places, settings.profile.alias):
+    """Puts our lines back to the top of the ssh config when ssh does not go by an alias of ours; whether that was needed."""
+    places, alias = places_of(settings), settings.profile.alias
+    if not has_alias(settings):
         return False
-    include.apply(include.plan_install(places))
-    return True
+    if not why_unread(places, alias) and not _goes_elsewhere(places, alias):
+        return False
+    plan = include.plan_install(places)
+    return plan.changes and include.apply(plan).changes
+
+
+def _goes_elsewhere(places: SshPaths, alias: str) -> bool:
+    """Whether ssh itself, which is asked unless our lines come first, has another host for the alias than our file."""
+    target = read_alias(places, alias)
+    if not isinstance(target, AliasTarget) or include.comes_first(places):
+        return False
+    try:
+        return not _leads_to(places, alias, target.node)
+    except SshUnusable:
+        return False
 
 
 def lines_are_back(settings: Settings) -> str:
@@ -172,10 +190,10 @@ def alias_problem(
             return None
         fix = f"`scratchflow setup {login}` makes it"
         return Problem(name="alias.missing", detail=f"there is no ssh alias `{alias}`", fix=fix)
-    unread = include.why_unread(places_of(settings), alias) if shown.exists else ""
+    unread = why_unread(places_of(settings), alias) if shown.exists else ""
     if unread:
         detail = f"ssh does not go by the alias `{alias}`: {unread}"
-        fix = "`scratchflow status --fix` puts scratchflow's lines back to its top, and so does `scratchflow up`"
+        fix = "`scratchflow status --fix` puts scratchflow's lines back to the top of the file, and so does `scratchflow up`"
         return Problem(name=ALIAS_UNREAD, detail=detail, fix=fix)
     return _leads_elsewhere(alias, shown, node, others)
 

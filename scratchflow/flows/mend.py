@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.alias import (
-    ALIAS_UNREAD,
     has_alias,
     lines_are_back,
     park,
@@ -34,7 +33,8 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
         cluster.emit(Log(level="info", message=what))
 
     alias = cluster.settings.profile.alias
-    if ALIAS_UNREAD in problems and put_lines_back(cluster.settings):
+    # Also where `status`, which starts no ssh, sees nothing: here ssh is asked.
+    if cluster.settings.profile.scheduler != "none" and put_lines_back(cluster.settings):
         tell(lines_are_back(cluster.settings))
     if "alias.stale" in problems and park(cluster.settings):
         tell(f"parked `{alias}`")

@@ -7,8 +7,7 @@ the two. Everything works on bytes: whatever the rest of the file holds stays as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Callable
 
 import msgspec
 
@@ -73,7 +72,7 @@ def plan_install(places: SshPaths) -> Plan:
     before = user_file.content or b""
     block = _find_block(before, user_file)
     include = places.include_line.encode("utf-8", "surrogateescape")
-    if block and block.include == include and _only_comments(before[: block.start]):
+    if block and _is_first(block, before, include):
         return Plan(places, user_file, before, plan_install)
     made_by_us = block.made_by_us if block else user_file.content is None
     rest = _without(before, block)
@@ -112,46 +111,20 @@ def apply(plan: Plan) -> Plan:
     raise plan.user_file.refusal("something else keeps changing it", "close what writes to it")
 
 
-def why_unread(places: SshPaths, alias: str) -> str:
-    """Why ssh does not get to our file of this alias; empty when it does, or when only ssh itself could say.
-
-    Reads the file and starts no ssh. What other files of an `Include` say is not looked at.
-    """
-    try:
-        content = read_user_file(places).content or b""
-    except SshConfigRefused:
-        return ""
-    name, scope, is_sure = printable(places.config), "", True
-    for word, rest in _settings_in(content):
-        if word == "include" and f"{places.directory.name}/" in rest:
-            where = f"in `{name}`, scratchflow's lines stand below `{printable(scope)}`"
-            return where if scope else ""
-        if word == "host" and _names(rest, alias):
-            return f"`{name}` has a `Host {printable(rest)}` of its own above scratchflow's lines"
-        if word == "include":
-            is_sure = is_sure and bool(scope)
-        elif word in {"host", "match"}:
-            scope = "" if rest.lower() in {"*", "all"} else f"{word.title()} {rest}"
-    return f"`{name}` lacks scratchflow's lines" if is_sure else ""
-
-
-def _settings_in(content: bytes) -> Iterator[tuple[str, str]]:
-    """Each line's keyword, in lower case, and what follows it."""
-    for line in content.removeprefix(_BOM).decode("utf-8", "surrogateescape").splitlines():
-        word, _, rest = line.strip().replace("=", " ", 1).partition(" ")
-        if word and not word.startswith("#"):
-            yield word.lower(), rest.strip()
-
-
-def _names(patterns: str, alias: str) -> bool:
-    """Whether a `Host` line is about this alias in particular."""
-    words = [word.strip('"') for word in patterns.split()]
-    return any(fnmatchcase(alias, word) for word in words if word != "*")
-
-
 def is_installed(places: SshPaths) -> bool:
     """Whether the config has our block and it takes effect; refusals pass through."""
     return not plan_install(places).changes
+
+
+def comes_first(places: SshPaths) -> bool:
+    """Whether our block is whole and above every setting, so that nothing else in the config can win over it."""
+    try:
+        user_file = read_user_file(places)
+        block = _find_block(user_file.content or b"", user_file)
+    except SshConfigRefused:
+        return False
+    include = places.include_line.encode("utf-8", "surrogateescape")
+    return block is not None and _is_first(block, user_file.content or b"", include)
 
 
 def _find_block(content: bytes, user_file: UserFile) -> _Block | None:
@@ -180,6 +153,10 @@ def _find_block(content: bytes, user_file: UserFile) -> _Block | None:
             f"move what is yours out from between `{BEGIN.decode()}` and `{END.decode()}`",
         )
     return _Block(start, end, _MADE_BY_US in begin, include)
+
+
+def _is_first(block: _Block, content: bytes, include: bytes) -> bool:
+    return block.include == include and _only_comments(content[: block.start])
 
 
 def _without(content: bytes, block: _Block | None) -> bytes:

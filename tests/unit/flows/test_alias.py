@@ -200,6 +200,38 @@ def test_an_alias_that_ssh_does_not_read_is_named_and_its_lines_are_put_back(
     assert not put_lines_back(settings)
 
 
+@pytest.mark.parametrize(
+    ("above", "is_seen"),
+    [("Include OTHER\n", True), ("Match exec true\n  HostName 10.9.9.9\nMatch all\n", False)],
+)
+def test_an_alias_that_ssh_takes_elsewhere_is_mended_also_where_the_files_do_not_tell(
+    set_up: Settings, tmp_path: Path, above: str, is_seen: bool
+) -> None:
+    point_at(set_up, HELD, lambda _: None, {})
+    (tmp_path / "other").write_text("Host compile_machine\n  HostName 10.9.9.9\n")
+    places, alias = places_of(set_up), set_up.profile.alias
+    ours = places.config.read_text()
+    own = above.replace("OTHER", str(tmp_path / "other"))
+    places.config.write_text(own + ours)
+    assert (alias_problem(set_up, show_alias(set_up), "node-1") is not None) is is_seen
+    assert put_lines_back(set_up)
+    assert places.config.read_text() == ours + own
+    assert resolve(alias, config=places.config).hostname == "node-1"
+    assert not put_lines_back(set_up)
+
+
+def test_own_settings_above_the_lines_stay_there_where_ssh_goes_by_the_alias(
+    set_up: Settings,
+) -> None:
+    point_at(set_up, HELD, lambda _: None, {})
+    config = places_of(set_up).config
+    for above in ("Include /no/such/place/*\n", "Host *\n  Compression yes\n"):
+        own = above + config.read_text()
+        config.write_text(own)
+        assert not put_lines_back(set_up)
+        assert config.read_text() == own
+
+
 def test_a_laptop_needs_the_alias_and_a_login_host_does_not(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -60,6 +60,14 @@ def test_an_alias_that_ssh_does_not_read_is_read_again(cluster: ToldCluster) -> 
     assert cluster.done == []
 
 
+def test_an_alias_that_only_ssh_knows_to_lead_elsewhere_is_read_again(cluster: ToldCluster) -> None:
+    config = places_of(cluster.settings).config
+    own = "Match exec true\n  HostName 10.9.9.9\nMatch all\n"
+    config.write_text(own + config.read_text())
+    assert mend(cluster, set()) == [f"put scratchflow's lines back to the top of `{config}`"]
+    assert config.read_text().endswith(own)
+
+
 def test_an_alias_that_is_behind_follows_a_node_that_is_held_and_takes_none(
     cluster: ToldCluster,
 ) -> None:

@@ -14,10 +14,10 @@ from scratchflow.ssh.config.include import (
     BEGIN,
     END,
     apply,
+    comes_first,
     is_installed,
     plan_install,
     plan_remove,
-    why_unread,
 )
 from scratchflow.ssh.config.paths import SshPaths
 from tests.unit.ssh.conftest import ssh_view
@@ -332,45 +332,11 @@ def test_lines_with_the_longer_words_of_before_are_removed_too(
     assert (places.config.read_bytes() if places.config.exists() else None) == left
 
 
-@pytest.mark.parametrize(
-    ("above", "why"),
-    [
-        ("", ""),
-        ("# mine\nServerAliveInterval 60\nUser = ada\n", ""),
-        ("Host *\n  Compression yes\n", ""),
-        ("Match all\n", ""),
-        ("Host other\n  User b\n", "stand below `Host other`"),
-        ("MATCH host x\n", "stand below `Match host x`"),
-        ("Host x compile_*\n  HostName 127.0.0.9\n", "has a `Host x compile_*` of its own above"),
-        ("Host=compile_machine\n", "has a `Host compile_machine` of its own above"),
-    ],
-)
-def test_it_is_said_why_ssh_does_not_go_by_an_alias(places: SshPaths, above: str, why: str) -> None:
-    ours = plan_install(places).after or b""
-    places.config.write_bytes(above.encode() + ours + b"Host compile_machine\n")
-    found = why_unread(places, "compile_machine")
-    assert (why in found) is True
-    assert bool(found) is bool(why)
+def test_it_is_known_whether_the_block_comes_before_every_setting(places: SshPaths) -> None:
+    assert not comes_first(places)
     install(places)
-    assert why_unread(places, "compile_machine") == ""
-
-
-@pytest.mark.parametrize(
-    ("content", "is_told"),
-    [
-        (None, True),
-        (b"Host a\n", True),
-        (b"Host a\nInclude more/*\n", True),
-        (b"Include more/*\nHost a\n", False),  # only ssh itself could say
-        (b"Include scratchflow.d/*.conf\n", False),  # by hand
-    ],
-)
-def test_lines_that_are_missing_are_told_where_that_is_sure(
-    places: SshPaths, content: bytes | None, is_told: bool
-) -> None:
-    if content is not None:
-        places.config.write_bytes(content)
-    assert ("lacks scratchflow's lines" in why_unread(places, "m")) is is_told
-    places.config.unlink(missing_ok=True)
-    places.config.mkdir()
-    assert why_unread(places, "m") == ""
+    ours = places.config.read_bytes()
+    assert comes_first(places)
+    for above, is_first in [(b"# mine\n\n", True), (b"Include x\n", False), (ours, False)]:
+        places.config.write_bytes(above + ours)
+        assert comes_first(places) is is_first
