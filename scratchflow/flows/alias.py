@@ -14,6 +14,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.errors.ssh import (
     AliasUnused,
     AliasUnverified,
+    SshConfigRefused,
     SshUnusable,
 )
 from scratchflow.model.events import Emit, Warned
@@ -193,9 +194,18 @@ def alias_problem(
     unread = why_unread(places_of(settings), alias) if shown.exists else ""
     if unread:
         detail = f"ssh does not go by the alias `{alias}`: {unread}"
-        fix = "`scratchflow status --fix` puts scratchflow's lines back to the top of the file, and so does `scratchflow up`"
-        return Problem(name=ALIAS_UNREAD, detail=detail, fix=fix)
+        return Problem(name=ALIAS_UNREAD, detail=detail, fix=_reads_again(places_of(settings)))
     return _leads_elsewhere(alias, shown, node, others)
+
+
+def _reads_again(places: SshPaths) -> str:
+    """What makes ssh read our lines; that is up to the user in a file that we may not change."""
+    try:
+        include.plan_install(places)
+    except SshConfigRefused as error:
+        why, how = error.fields["reason"], error.shown_hint
+        return f"scratchflow does not change `{printable(places.config)}`: {why}; {how}"
+    return "`scratchflow status --fix` puts scratchflow's lines back to the top of the file, and so does `scratchflow up`"
 
 
 def _leads_elsewhere(

@@ -10,6 +10,7 @@ from scratchflow.flows.alias import (
     point_at,
     put_lines_back,
 )
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold, Session, SwitchOn
 from scratchflow.model.results.allocation import NodeHeld
@@ -33,9 +34,13 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
         cluster.emit(Log(level="info", message=what))
 
     alias = cluster.settings.profile.alias
-    # Also where `status`, which starts no ssh, sees nothing: here ssh is asked.
-    if cluster.settings.profile.scheduler != "none" and put_lines_back(cluster.settings):
-        tell(lines_are_back(cluster.settings))
+    refused: SshConfigRefused | None = None
+    try:
+        # Also where `status`, which starts no ssh, sees nothing: here ssh is asked.
+        if cluster.settings.profile.scheduler != "none" and put_lines_back(cluster.settings):
+            tell(lines_are_back(cluster.settings))
+    except SshConfigRefused as error:  # the rest does not depend on it
+        refused = error
     if "alias.stale" in problems and park(cluster.settings):
         tell(f"parked `{alias}`")
     if "alias.behind" in problems and has_alias(cluster.settings):
@@ -49,4 +54,6 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
     if "session.lost" in problems:
         cluster.on_login("session", Session(), SessionReady)
         tell("opened the tmux session again")
+    if refused:
+        raise refused
     return done

@@ -26,6 +26,7 @@ _MADE_BY_US = b" made this file;"
 _BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 ATTEMPTS = 5
+_TO_THE_TOP = "move scratchflow's three lines to its very top by hand"
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def plan_install(places: SshPaths) -> Plan:
     rest = _without(before, block)
     bom = _BOM if rest.startswith(_BOM) else b""
     ours = _block_text(include, _line_end(rest), made_by_us=made_by_us)
-    user_file.require_writable()
+    user_file.require_writable(_TO_THE_TOP if block else "")
     return Plan(places, user_file, bom + ours + rest.removeprefix(bom), plan_install)
 
 

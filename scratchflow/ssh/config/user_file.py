@@ -22,6 +22,8 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
 from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.paths import SshPaths
 
+_READ_ONLY = "it is read-only"
+
 
 class UserFile(msgspec.Struct, frozen=True):
     """The user's config as it was when we looked."""
@@ -43,18 +45,20 @@ class UserFile(msgspec.Struct, frozen=True):
                 f"run `chmod go-w {shlex.quote(str(self.target))}`, then try again",
             )
 
-    def require_writable(self) -> None:
-        """Refuses what only the user, or whatever manages their files, may change."""
+    def require_writable(self, by_hand: str = "") -> None:
+        """Refuses what only the user, or whatever manages their files, may change; `by_hand` is what they may do instead."""
         reason = (self._not_ours(self.status) if self.status else None) or self._no_room()
         if reason:
-            raise self.refusal(reason, _by_hand(self.places, self.content))
+            remedy = by_hand or _by_hand(self.places, self.content)
+            allow = f"run `chmod u+w {shlex.quote(str(self.target))}` and try again, or "
+            raise self.refusal(reason, f"{allow if reason == _READ_ONLY else ''}{remedy}")
 
     @staticmethod
     def _not_ours(status: os.stat_result) -> str | None:
         if status.st_uid != os.geteuid():
             return "it belongs to somebody else"
         if not status.st_mode & stat.S_IWUSR:
-            return "it is read-only"
+            return _READ_ONLY
         if status.st_nlink > 1:
             return "it has a second name (a hard link), which would go its own way"
         return None

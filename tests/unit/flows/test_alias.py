@@ -232,6 +232,19 @@ def test_own_settings_above_the_lines_stay_there_where_ssh_goes_by_the_alias(
         assert config.read_text() == own
 
 
+def test_one_in_a_file_that_may_not_be_changed_is_told_with_what_to_do_by_hand(
+    set_up: Settings,
+) -> None:
+    config = places_of(set_up).config
+    config.write_text("Host a\n")
+    config.chmod(0o400)
+    found = alias_problem(set_up, show_alias(set_up), None)
+    assert found is not None
+    assert found.name == "alias.unread"
+    assert f"does not change `{config}`: it is read-only; run `chmod u+w {config}`" in found.fix
+    assert "put this line at its very top by hand: Include" in found.fix
+
+
 def test_a_laptop_needs_the_alias_and_a_login_host_does_not(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from scratchflow.flows.alias import places_of, show_alias
 from scratchflow.flows.mend import mend
 from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.backup import AutobackupSwitched
@@ -66,6 +67,18 @@ def test_an_alias_that_only_ssh_knows_to_lead_elsewhere_is_read_again(cluster: T
     config.write_text(own + config.read_text())
     assert mend(cluster, set()) == [f"put scratchflow's lines back to the top of `{config}`"]
     assert config.read_text().endswith(own)
+
+
+def test_an_ssh_config_that_may_not_be_changed_leaves_nothing_else_unmended(
+    cluster: ToldCluster,
+) -> None:
+    config = places_of(cluster.settings).config
+    config.write_bytes(b"")
+    config.chmod(0o400)
+    with pytest.raises(SshConfigRefused, match="it is read-only"):
+        mend(cluster, {"alias.unread", "session.lost"})
+    assert cluster.done == ["session"]
+    assert config.read_bytes() == b""
 
 
 def test_an_alias_that_is_behind_follows_a_node_that_is_held_and_takes_none(

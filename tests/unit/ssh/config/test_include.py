@@ -340,3 +340,17 @@ def test_it_is_known_whether_the_block_comes_before_every_setting(places: SshPat
     for above, is_first in [(b"# mine\n\n", True), (b"Include x\n", False), (ours, False)]:
         places.config.write_bytes(above + ours)
         assert comes_first(places) is is_first
+
+
+def test_a_read_only_file_without_the_block_or_with_it_below_is_refused_with_what_to_do(
+    places: SshPaths,
+) -> None:
+    ours = plan_install(places).after or b""
+    for content, how in [(b"Host a\n", "put this line at"), (b"Host a\n" + ours, "move ")]:
+        places.config.unlink(missing_ok=True)
+        places.config.write_bytes(content)
+        places.config.chmod(0o400)
+        with pytest.raises(SshConfigRefused) as caught:
+            plan_install(places)
+        assert f"run `chmod u+w {places.config}` and try again, or {how}" in caught.value.shown_hint
+        assert "its very top by hand" in caught.value.shown_hint
