@@ -11,7 +11,7 @@ from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost, NextNodeSilent
 from scratchflow.model.requests import OpenJobs
 from scratchflow.model.results.allocation import NodeHeld
-from scratchflow.model.results.status import JobsShown
+from scratchflow.model.results.status import AllocationShown, JobsShown
 from scratchflow.process.interrupted import Interrupted
 
 
@@ -74,13 +74,33 @@ def require_answer(move: Move, error: ScratchflowError) -> None:
         return
     for job in shown.jobs:
         if job.job_id != move.old_job and f"(job {job.job_id})" in str(error):
-            raise NextNodeSilent(
-                reason=error,
-                old_node=move.old_node,
-                old_job=move.old_job,
-                node=job.node,
-                job_id=job.job_id,
-            ) from error
+            raise _silent(move, error, job) from error
+
+
+def _silent(move: Move, error: ScratchflowError, job: AllocationShown) -> NextNodeSilent:
+    return NextNodeSilent(
+        reason=error,
+        old_node=move.old_node,
+        old_job=move.old_job,
+        node=job.node,
+        job_id=job.job_id,
+    )
+
+
+def require_next_node(move: Move, error: ScratchflowError) -> None:
+    """Refuses with where the work is when the next node failed before anything was brought there, and the old one is held.
+
+    What such an error says by itself, that `up` takes another node, is true where no node is left. Its job may still
+    be open, while Slurm does not know of the failure.
+    """
+    shown = _open_jobs(move)
+    if shown is None or shown.meant != move.old_job:
+        return
+    for job in shown.jobs:
+        if job.job_id != move.old_job and job.node and f"`{job.node}`" in str(error):
+            raise _silent(move, error, job) from error
+    if any(job.job_id == move.old_job for job in shown.jobs):
+        raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
 
 
 def say_that_the_old_node_stays(move: Move, error: ScratchflowError) -> None:

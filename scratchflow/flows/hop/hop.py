@@ -26,6 +26,7 @@ from scratchflow.flows.hold import hold
 from scratchflow.flows.hop.both_nodes import (
     job_worked_in,
     require_answer,
+    require_next_node,
     say_that_the_old_node_stays,
     says_what_is_held,
 )
@@ -191,6 +192,9 @@ def _next_node(move: Move, request: Hold) -> NodeHeld:
         raise
     except NodeSilent as error:  # that of a job which an earlier run was granted
         require_answer(move, error)
+        raise
+    except (NodeFailed, AllocationEnded) as error:
+        require_next_node(move, error)
         raise
 
 

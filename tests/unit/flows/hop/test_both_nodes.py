@@ -12,6 +12,7 @@ from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationRefused,
+    NodeFailed,
     NodeSilent,
 )
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
@@ -194,3 +195,43 @@ def test_a_next_node_that_is_not_granted_leaves_the_old_one_held_and_that_is_sai
         hop(monkeypatch, Refusing(left=left))
     said = "; job 53 still holds `node-2`, with the work there"
     assert caught.value.shown_hint == hint + said * bool(left)
+
+
+FAILED = NodeFailed(node="node-3", reason="its sshd does not answer (connection refused)")
+
+
+@pytest.mark.parametrize(
+    ("left", "meant", "error", "kind", "step"),
+    [
+        ([OLD], OLD, FAILED, NextNodeLost, "`scratchflow up` goes on working there"),
+        ([OLD], OLD, AllocationEnded(job_id=NEW, reason="x"), NextNodeLost, "`scratchflow hop`"),
+        ([OLD, NEW], OLD, FAILED, NextNodeSilent, "go on working on `node-2`"),
+        ([], None, FAILED, NodeFailed, "`scratchflow up` takes another node"),
+        ([OLD, NEW], NEW, FAILED, NodeFailed, "`scratchflow up` takes another node"),
+        (SlurmUnreachable(host="l", reason="r"), OLD, FAILED, NodeFailed, "`scratchflow up` takes"),
+    ],
+)
+def test_a_next_node_that_fails_before_the_move_is_told_with_where_the_work_is(
+    monkeypatch: pytest.MonkeyPatch,
+    left: list[int] | ScratchflowError,
+    meant: int,
+    error: ScratchflowError,
+    kind: type[ScratchflowError],
+    step: str,
+) -> None:
+    class Failing(Cluster):
+        def on_login(self, do: str, *_: object, **__: object) -> JobsShown | NodeHeld:
+            if do != "hold":
+                return super().on_login(do)
+            self.jobs, self.meant = left, meant
+            raise error
+
+    with pytest.raises(kind) as caught:
+        hop(monkeypatch, Failing(left=left))
+    told = caught.value
+    assert type(told) is kind
+    assert (told.exit_code, str(error) in str(told)) == (error.exit_code, True)
+    assert step in told.shown_hint
+    if kind is not NodeFailed:
+        assert "`node-2`" in str(told)
+        assert "takes another node" not in told.shown_hint
