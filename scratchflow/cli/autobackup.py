@@ -64,6 +64,12 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
     shown = status.autobackup
     if status.node is None:
         yield "there is no node to back up; `scratchflow up` takes one and starts the auto-backup"
+    elif shown.kept_off_by:
+        profile = printable(shown.kept_off_by)
+        yield (
+            f"auto-backup is off; that of profile `{profile}` (job {shown.kept_off_job}) has the same workspace and store"
+            f" on `{printable(status.node)}`, with other settings"
+        )
     elif not shown.enabled:
         yield "auto-backup is off; `scratchflow autobackup on` starts it"
     else:

@@ -12,6 +12,7 @@ from scratchflow.model.errors.workspace import WorkspaceKnown, WorkspaceRenamed
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
+from scratchflow.node.autobackup.other_profile import refuse_beside_other_profile
 from scratchflow.node.base_note import is_of_this_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import missing_layer
@@ -39,6 +40,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
 
 def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     require_at_scratch(context)
+    refuse_beside_other_profile(context)
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         require_usable_scratch(context.workspace, context.node)

@@ -10,20 +10,19 @@ from pathlib import Path
 
 from scratchflow.cluster.slurm.jobs import job
 from scratchflow.cluster.slurm.lasting_step import signal_step, step_runs
-from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.workspace import AutobackupFailed
-from scratchflow.node.autobackup.settings import saves_the_same
+from scratchflow.node.autobackup.other_profile import beats_for_other_profile
 from scratchflow.node.autobackup.signals import is_agent
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import NodeSsh
 from scratchflow.reach.node_agent import require_allocation
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.heartbeats import Heartbeat, current, is_alive, log_path, read_heartbeat
+from scratchflow.store.heartbeats import Heartbeat, current, is_alive, log_path
 from scratchflow.workspace.workspace import expand
 
 STOP_S = 60.0
@@ -74,14 +73,14 @@ def running_on(login: LoginHost, place: StoreDirectory, held: HeldNode) -> Heart
 def loop_of_other_profile(
     login: LoginHost, place: StoreDirectory, held: HeldNode
 ) -> Heartbeat | None:
-    """The loop of another profile's job on that node which saves the same workspace into the same store, if Slurm has its step."""
-    life = read_heartbeat(place, held.node) if held.job_id is not None else None
-    if life is None or life.phase == "ended" or life.is_of(held.job_id, held.name):
+    """The loop of another profile's job that has this workspace in this store on that node, if Slurm has its step.
+
+    `saves_the_same` tells whether it does the work of one of this profile.
+    """
+    if held.job_id is None:
         return None
-    is_ours = profile_of(life.job_name) in {None, login.settings.name}
-    if is_ours or not saves_the_same(login.profile, life.settings):
-        return None
-    if life.job_id is None or life.step_id is None or is_alive(life, time.time()) is False:
+    life = beats_for_other_profile(place, held.node, held.job_id, login.settings.name)
+    if life is None or life.job_id is None or life.step_id is None:
         return None
     return life if step_runs(login.slurm, life.job_id, life.step_id) else None
 

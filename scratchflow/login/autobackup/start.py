@@ -14,6 +14,7 @@ from scratchflow.agent.name import agent_command, own_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.lasting_step import LastingStep, output_file, start_lasting_step
+from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.autobackup.running import HeldNode, heartbeat_on, store_of
 from scratchflow.login.host import LoginHost
@@ -23,6 +24,8 @@ from scratchflow.model.errors.workspace import AutobackupFailed
 from scratchflow.model.events import Failure, Progress
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Autobackup
+from scratchflow.node.autobackup.other_profile import other_profile_there
+from scratchflow.node.autobackup.settings import saves_the_same
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.process.waiting import looks
 from scratchflow.reach.installing import install_for
@@ -122,6 +125,9 @@ def _wait_for_sign(
         if failure and (error := _agent_error(step.output_lines())):
             raise error
         if step.has_ended_well() and (other := _other_job(pulses, place, held)):
+            is_ours = profile_of(other.job_name) in {None, login.settings.name}
+            if not is_ours and not saves_the_same(login.profile, other.settings):
+                raise other_profile_there(other, login.profile.workspace)
             shared = (
                 f"that of job {other.job_id} saves the same workspace there, until that job ends;"
                 f" another `workspace` in profile `{login.settings.name}` keeps the two apart"

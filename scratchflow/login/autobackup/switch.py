@@ -29,7 +29,8 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
 from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
-from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.autobackup.other_profile import other_profile_there
+from scratchflow.node.autobackup.settings import saves_the_same, settings_digest
 from scratchflow.node.context import node_context
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.process.parallel import EachInThread
@@ -72,8 +73,10 @@ def _switch_on(
     if life is not None and _is_as_wanted(login, life):
         return _switched(life, held, changed=False)
     theirs = None if life else loop_of_other_profile(login, place, held)
-    if theirs is not None:
+    if theirs is not None and saves_the_same(login.profile, theirs.settings):
         return _shared(login, theirs, held)
+    if theirs is not None:
+        raise other_profile_there(theirs, login.profile.workspace)
     if isinstance(held, RunningAllocation):
         elsewhere = workspace_at_former_scratch(login, held, read_nodes(place))
         if elsewhere is not None:  # the loop that saves it goes on

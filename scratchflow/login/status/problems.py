@@ -15,7 +15,11 @@ from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import LatestUnreadable
 from scratchflow.model.errors.store import StoreUnusable
-from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch, WorkspaceIsLink
+from scratchflow.model.errors.workspace import (
+    AutobackupOfOther,
+    WorkspaceAtFormerScratch,
+    WorkspaceIsLink,
+)
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
     FEWER_NODES,
@@ -296,7 +300,21 @@ def job_problems(
             detail=f"the last automatic backup failed: {autobackup.last_error}",
             fix="`scratchflow backup` shows why",
         )
+    if held is not None and autobackup.kept_off_by:
+        yield _kept_off(held, autobackup)
     yield from _on_further_nodes(autobackup)
+
+
+def _kept_off(held: Allocation, autobackup: AutobackupShown) -> Problem:
+    """None of this profile can be started on the node: what `up` and `autobackup on` would say."""
+    profile, job_id = autobackup.kept_off_by, autobackup.kept_off_job
+    return Problem(
+        name=AutobackupOfOther.code,
+        detail=f"no auto-backup of this profile can run on `{held.node}`: that of profile `{profile}` (job {job_id}) has the"
+        " same workspace and store there, with other settings (`scratch` or `backup`)",
+        fix="`scratchflow hop` moves to another node, `--set workspace=NAME` keeps the two apart,"
+        f" `scratchflow -p {profile} clear` gives job {job_id} back",
+    )
 
 
 def fewer_nodes(held: Allocation | None, wanted: int) -> Iterator[Problem]:

@@ -305,7 +305,7 @@ def _autobackup_of_node(
 def _of_other_profile(
     settings: Settings, heartbeat: Heartbeat, jobs: Sequence[Allocation], now: Now
 ) -> AutobackupShown | None:
-    """The auto-backup of another profile's job that saves this very workspace into this very store."""
+    """The auto-backup of another profile's job that saves this very workspace into this very store, or keeps this profile's off the node."""
     profile = profile_of(heartbeat.job_name)
     is_held = any(
         job.state == "running" and heartbeat.is_of(job.job_id, job.name or "") for job in jobs
@@ -313,7 +313,13 @@ def _of_other_profile(
     if not is_held or profile in {None, settings.name} or now.is_alive(heartbeat) is not True:
         return None
     if not saves_the_same(settings.profile, heartbeat.settings):
-        return None
+        every_s = settings.profile.backup.every.seconds
+        return AutobackupShown(
+            enabled=False,
+            every_s=every_s,
+            kept_off_by=profile or "",
+            kept_off_job=heartbeat.job_id,
+        )
     return AutobackupShown(
         enabled=True,
         every_s=heartbeat.every_s,

@@ -256,6 +256,21 @@ class AutobackupFailed(ScratchflowError):
     retryable = True
 
 
+class AutobackupOfOther(AutobackupFailed):
+    """Another profile's job has this workspace, in this store, on this node with other settings, and its auto-backup runs."""
+
+    code = "autobackup.other_profile"
+    message = (
+        "on `{node}` the auto-backup of profile `{profile}` (job {job_id}) saves workspace `{workspace}` into the same"
+        " store, with other settings (`scratch` or `backup`), and a node has only one of them; none of this profile was started"
+    )
+    hint = (
+        "`scratchflow hop` moves to another node, and `up --node NODE` or `--set slurm.nodelist=NODE` takes one in the first"
+        " place; `--set workspace=NAME` keeps the two apart; `scratchflow -p {profile} clear` gives job {job_id} back"
+    )
+    retryable = False
+
+
 class CloneFailed(ScratchflowError):
     """`git clone` did not work on the node."""
 

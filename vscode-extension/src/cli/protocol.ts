@@ -271,6 +271,8 @@ export interface AutobackupShown {
   unsaved_paths?: Array<string>;
   of_workspace?: string;
   of_profile?: string;
+  kept_off_by?: string;
+  kept_off_job?: number | null;
   others?: Array<string>;
   missing_on?: Array<string>;
   failed_on?: Record<string, string>;

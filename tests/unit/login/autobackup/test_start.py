@@ -13,7 +13,7 @@ from scratchflow.login.autobackup.start import _agent_error, _wait_for_sign
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.store import StoreLocked
-from scratchflow.model.errors.workspace import AutobackupFailed
+from scratchflow.model.errors.workspace import AutobackupFailed, AutobackupOfOther
 from scratchflow.model.events import PROTOCOL_VERSION, Event, Failure, Log
 from scratchflow.model.times import iso_time
 from scratchflow.store.heartbeats import Heartbeat, beat, prepare
@@ -77,3 +77,26 @@ def test_the_job_is_named_whose_auto_backup_has_the_workspace_already(
         _wait_for_sign(login, Ended(), desk.place, held, "ours")
     assert ("that of job 7 saves the same workspace there" in str(caught.value)) == is_named
     assert ("gives no sign of life" in str(caught.value)) != is_named
+
+
+def test_another_profile_is_named_that_started_one_meanwhile(desk: Desk) -> None:
+    desk.backup()
+    life = Heartbeat(
+        node="node-1",
+        job_id=7,
+        step_id=1,
+        pid=1,
+        token="other",  # noqa: S106 - no password
+        every_s=1800,
+        phase="waiting",
+        time=iso_time(time.time()) or "",
+        job_name="scratchflow:login:01234567",
+        settings="others",
+    )
+    prepare(desk.place)
+    beat(desk.place, life)
+    login = LoginHost(desk.context.settings, {}, lambda _: None, FakeClock().clock)
+    held = RunningAllocation(job_id=8, name="j", state="running", nodes=("node-1",))
+    with pytest.raises(AutobackupOfOther) as caught:
+        _wait_for_sign(login, Ended(), desk.place, held, "ours")
+    assert "profile `login` (job 7)" in str(caught.value)

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from scratchflow.config.settings import Asked, load_settings
+from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.login import current_job as current
 from scratchflow.login.autobackup import running
 from scratchflow.login.autobackup import switch as module
@@ -20,7 +20,7 @@ from scratchflow.login.autobackup.switch import _on_every_node, is_on, switch_on
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation, RunningAllocation, ThisMachine
-from scratchflow.model.errors.workspace import AutobackupFailed
+from scratchflow.model.errors.workspace import AutobackupFailed, AutobackupOfOther
 from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import SwitchOn
 from scratchflow.model.results.backup import AutobackupSwitched
@@ -139,12 +139,55 @@ def test_commands_go_to_the_job_when_its_auto_backup_runs_or_the_other_job_is_go
     assert noted_job(tmp_path, "local") == noted
 
 
+def with_scratch(settings: Settings, scratch: str) -> Settings:
+    """The same profile with this scratch."""
+    profile = msgspec.structs.replace(settings.profile, scratch=scratch)
+    return msgspec.structs.replace(settings, profile=profile)
+
+
+def beat_for_other(desk: Desk, theirs: Settings, **fields: object) -> None:
+    """A heartbeat on `node-1` of the auto-backup of another profile's job, with these settings."""
+    life = Heartbeat(
+        node="node-1",
+        job_id=8,
+        step_id=1,
+        pid=1,
+        token="t",  # noqa: S106 - no secret
+        every_s=1800,
+        phase="waiting",
+        time=iso_time(time.time()) or "",
+        job_name="scratchflow:login:01234567",
+        settings=settings_digest(theirs.profile),
+    )
+    prepare(desk.place)
+    beat(desk.place, msgspec.structs.replace(life, **fields))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("/s/$USER", "/other/$USER"), ("/s/$SLURM_JOB_ID", "/s/$SLURM_JOB_ID")]
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_beside_another_profiles_loop_of_another_copy_none_is_started(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, theirs: str, ours: str, *, dry_run: bool
+) -> None:
+    desk.backup()
+    beat_for_other(desk, with_scratch(desk.context.settings, theirs))
+    monkeypatch.setattr(running, "step_runs", lambda *_: True)
+    monkeypatch.setattr(module, "start_loop", lambda *_, **__: pytest.fail("started"))
+    environment = {"HOME": "/h", "USER": "u", "PATH": ""}
+    login = LoginHost(with_scratch(desk.context.settings, ours), environment, lambda _: None)
+    with pytest.raises(AutobackupOfOther) as caught:
+        module._switch_on(login, HELD, SwitchOn(dry_run=dry_run), beside=False)
+    assert "on `node-1` the auto-backup of profile `login` (job 8)" in str(caught.value)
+    for way_out in ("--node NODE", "--set workspace=NAME", "scratchflow -p login clear"):
+        assert way_out in caught.value.shown_hint
+    assert caught.value.exit_code == AutobackupFailed.exit_code
+
+
 @pytest.mark.parametrize(
     ("name", "phase", "runs", "scratch", "is_shared"),
     [
         ("scratchflow:login:01234567", "waiting", True, "/s/$USER", True),
-        ("scratchflow:login:01234567", "waiting", True, "/elsewhere/$USER", False),
-        ("scratchflow:login:01234567", "waiting", True, "/s/$SLURM_JOB_ID", False),
         ("scratchflow:login:01234567", "waiting", False, "/s/$USER", False),
         ("scratchflow:login:01234567", "ended", True, "/s/$USER", False),
         ("scratchflow:test:01234567", "waiting", True, "/s/$USER", False),
@@ -162,28 +205,11 @@ def test_the_loop_of_another_profile_that_saves_this_workspace_is_as_good(
     is_shared: bool,
 ) -> None:
     desk.backup()
-    on_node = {"/elsewhere/$USER": "/s/$USER"}.get(scratch, scratch)
-    theirs = msgspec.structs.replace(desk.context.profile, scratch=on_node)
-    ours = msgspec.structs.replace(
-        desk.context.settings, profile=msgspec.structs.replace(theirs, scratch=scratch)
-    )
-    life = Heartbeat(
-        node="node-1",
-        job_id=8,
-        step_id=1,
-        pid=1,
-        token="t",  # noqa: S106 - no secret
-        every_s=1800,
-        phase=phase,
-        time=iso_time(time.time()) or "",
-        job_name=name,
-        settings=settings_digest(theirs),
-    )
-    prepare(desk.place)
-    beat(desk.place, life)
+    theirs = with_scratch(desk.context.settings, scratch)
+    beat_for_other(desk, theirs, phase=phase, job_name=name)
     monkeypatch.setattr(running, "step_runs", lambda *_: runs)
     monkeypatch.setattr(module, "workspace_at_former_scratch", lambda *_: None)
-    login = LoginHost(ours, {"HOME": "/h", "USER": "u", "PATH": ""}, told.append)
+    login = LoginHost(theirs, {"HOME": "/h", "USER": "u", "PATH": ""}, told.append)
     wanted = SwitchOn(dry_run=True)
     done = module._switch_on(login, HELD, wanted, beside=False)
     assert (done.of_profile, done.changed) == (("login", False) if is_shared else ("", True))

@@ -280,6 +280,13 @@ def test_the_auto_backup_of_another_profile_with_the_same_workspace_is_named(
     held.beat(
         job_id=8, job_name=name, settings="other"
     )  # it saves another directory, or less of it
-    assert not held.look().autobackup.enabled
+    seen = held.look()
+    off = seen.autobackup
+    assert (off.enabled, off.kept_off_by, off.kept_off_job) == (False, "login", 8)
+    (problem,) = [one for one in seen.problems if one.name.startswith("autobackup.")]
+    assert problem.name == "autobackup.other_profile"
+    assert "that of profile `login` (job 8)" in problem.detail
+    assert "autobackup on" not in problem.fix
     held.beat(job_id=8, job_name=name, seconds_ago=7200)
     assert not held.look().autobackup.enabled
+    assert not held.look().autobackup.kept_off_by
