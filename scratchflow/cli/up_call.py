@@ -111,6 +111,9 @@ def autobackup_line(
     last = ", and a last snapshot when the job ends" if job_id is not None else ""
     if job_id is not None and (epoch(end_time) or math.inf) - time.time() < switched.every_s:
         often, last = "before the time limit and when the job ends", f" ({often} is later)"
+    if switched.of_profile:  # its last one is taken when the other job ends
+        often = f"every {span(switched.every_s)}"
+        last = f", by that of profile `{printable(switched.of_profile)}`, until its job ends"
     missing = [f"`{node}`" for node in nodes[1:] if node not in switched.others]
     where = f", not on {', '.join(missing)}" if missing else ", on every node"
     return f"auto-backup {often}{last}{printable(where) if nodes[1:] else ''}"

@@ -87,7 +87,7 @@ def test_on_the_login_host_everything_works_without_ssh(on_login: Minicluster) -
     assert data(on_login, "backup")["files"] == 1
     seen = data(on_login, "status")
     assert (seen["allocation"]["job_id"], seen["alias"]) == (got["job_id"], None)
-    assert seen["problems"] == []
+    assert [problem["name"] for problem in seen["problems"]] == ["autobackup.off"]
     attached = data(on_login, "attach")["command"]
     assert attached == ["tmux", "-L", "scratchflow", "attach-session", "-t", "=scratchflow"]
     cleared = data(on_login, "clear")

@@ -29,7 +29,7 @@ def test_up_brings_the_newest_over_a_copy_that_a_backup_only_looked_at(laptop: L
         laptop.data("clear")
     laptop.data("allocate", "--node", "1")
     assert laptop.data("backup")["kind"] == "unchanged"
-    assert problems(laptop) == ["workspace.behind"]
+    assert "workspace.behind" in problems(laptop)
     assert laptop.data("up")["workspace"]["action"] == "restored"
     assert laptop.ssh(f"cat {WORK}/report").stdout == "newer\n"
     assert problems(laptop) == []

@@ -22,6 +22,7 @@ from scratchflow.flows.clear.last_backup import (
     save_copies,
     tell_excluded,
 )
+from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
 from scratchflow.flows.clear.whose_workspace import owners_of
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
@@ -76,6 +77,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     jobs = shown.jobs
     # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
     tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
+    tell_who_is_not_saved(cluster, jobs, shown.elsewhere)
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
     if options.dry_run:
         _require_running(saved)

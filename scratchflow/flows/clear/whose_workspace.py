@@ -32,7 +32,7 @@ def owners_of(
         return {}
     held = {one.profile: one.node for one in elsewhere if one.node}
     found: dict[str, Owner] = {}
-    for profile, values in _others_here(cluster):
+    for profile, values in others_here(cluster):
         name = values.workspace
         # Its path is known as the cluster has it: of a store that is another one, no more can be said here.
         is_same_store = values.store == cluster.settings.profile.store
@@ -49,7 +49,7 @@ def holder_of(node: str, elsewhere: Sequence[ElsewhereShown]) -> str:
     return next((one.profile for one in elsewhere if one.node == node), "")
 
 
-def _others_here(cluster: Cluster) -> Iterator[tuple[str, Profile]]:
+def others_here(cluster: Cluster) -> Iterator[tuple[str, Profile]]:
     """The other profiles of the same cluster."""
     settings, caller = cluster.settings, cluster.caller
     for name in settings.profiles:

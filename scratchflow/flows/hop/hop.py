@@ -19,6 +19,7 @@ from scratchflow.flows.clear.last_backup import (
     tell_excluded,
     warn_of_loss,
 )
+from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
 from scratchflow.flows.clear.whose_workspace import Owner, owners_of
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
@@ -150,6 +151,7 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
     tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
+    tell_who_is_not_saved(cluster, held[:1], shown.elsewhere)
     others = tuple(held[0].nodes[1:])
     return Move(held[0].job_id, held[0].node, cluster, leave_behind, others, tuple(shown.elsewhere))
 

@@ -305,6 +305,21 @@ def job_problems(
     yield from _on_further_nodes(autobackup)
 
 
+def autobackup_off(
+    workspace: WorkspaceShown, held: Allocation | None, autobackup: AutobackupShown
+) -> Iterator[Problem]:
+    """A workspace on a node of a job that nothing saves, unless somebody switched that off: another profile's job that saved it may have ended."""
+    if held is None or held.job_id is None or held.state != "running":
+        return
+    is_meant = autobackup.switched_off or autobackup.kept_off_by
+    if workspace.exists and not autobackup.enabled and not is_meant:
+        yield Problem(
+            name="autobackup.off",
+            detail=f"no auto-backup runs on `{held.node}`: what is changed in `{workspace.path}` is not saved by itself",
+            fix="`scratchflow autobackup on` starts it",
+        )
+
+
 def _kept_off(held: Allocation, autobackup: AutobackupShown) -> Problem:
     """None of this profile can be started on the node: what `up` and `autobackup on` would say."""
     profile, job_id = autobackup.kept_off_by, autobackup.kept_off_job

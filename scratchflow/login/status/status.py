@@ -24,6 +24,7 @@ from scratchflow.login.status.jobs import (
 from scratchflow.login.status.mirror import mirror_behind, mirror_shown
 from scratchflow.login.status.problems import (
     at_former_scratch,
+    autobackup_off,
     environment_missing,
     fewer_nodes,
     forgotten_jobs,
@@ -256,6 +257,7 @@ def _stored(
                 *at_former_scratch(former),
                 *left,
                 *(() if former else workspace_gone(workspace, held)),
+                *autobackup_off(workspace, held, autobackup),
                 *workspace_linked(login, held, heartbeat),
                 *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),
                 *(() if replaced else workspace_behind(workspace, place, catalogue)),

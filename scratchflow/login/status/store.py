@@ -282,7 +282,10 @@ def _autobackup_of_node(
             return _shared_autobackup(*found, now)
     if heartbeat is None or held is None or heartbeat.phase == "ended":
         return AutobackupShown(
-            enabled=False, every_s=every_s, last_error=heartbeat.last_error if heartbeat else None
+            enabled=False,
+            every_s=every_s,
+            last_error=heartbeat.last_error if heartbeat else None,
+            switched_off=heartbeat is not None,
         )
     alive = now.is_alive(heartbeat)
     return AutobackupShown(

@@ -129,6 +129,8 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     """The workspace whose auto-backup saves this one too; empty when it is this one's own."""
     of_profile: str = ""
     """The other profile of the same workspace and store whose auto-backup runs there; empty when it is this one's own."""
+    switched_off: bool = False
+    """It ran in this job and was ended: by `autobackup off`, most likely."""
     kept_off_by: str = ""
     """The other profile whose auto-backup has the same workspace and store on that node with other settings: none of this one can run there."""
     kept_off_job: int | None = None

@@ -41,6 +41,15 @@ def test_a_job_is_promised_a_last_snapshot() -> None:
     assert autobackup_line(ON, None) == "auto-backup every 30 min"
 
 
+def test_where_another_profile_saves_the_work_no_snapshot_is_promised_at_the_jobs_end() -> None:
+    shared = msgspec.structs.replace(ON, of_profile="login")
+    soon = iso_time(time.time() + 600)
+    for end_time in (None, soon):
+        assert autobackup_line(shared, 7, end_time=end_time) == (
+            "auto-backup every 30 min, by that of profile `login`, until its job ends"
+        )
+
+
 def test_a_job_that_ends_before_the_first_of_them_is_told_so() -> None:
     soon = iso_time(time.time() + 600)
     assert autobackup_line(ON, 7, end_time=soon) == (

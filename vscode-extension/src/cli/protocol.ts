@@ -271,6 +271,7 @@ export interface AutobackupShown {
   unsaved_paths?: Array<string>;
   of_workspace?: string;
   of_profile?: string;
+  switched_off?: boolean;
   kept_off_by?: string;
   kept_off_job?: number | null;
   others?: Array<string>;

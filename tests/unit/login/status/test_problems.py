@@ -10,6 +10,7 @@ import pytest
 
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.problems import (
+    autobackup_off,
     fewer_nodes,
     half_restored,
     job_problems,
@@ -66,6 +67,31 @@ def job(number: int, state: str = "running", **fields: Any) -> Allocation:
 
 
 QUIET = AutobackupShown(enabled=False, every_s=1800)
+
+
+def test_a_workspace_that_nothing_saves_is_a_problem_unless_somebody_switched_that_off(
+    held: Login,
+) -> None:
+    (problem,) = held.look().problems
+    assert problem.name == "autobackup.off"
+    assert problem.fix == "`scratchflow autobackup on` starts it"
+    held.beat(job_id=8, phase="ended")  # of a job before, or of another profile's
+    assert held.problems() == ["autobackup.off"]
+    held.beat(phase="ended")
+    assert held.problems() == []
+    assert held.look().autobackup.switched_off
+    held.beat(workspace_exists=True)
+    assert held.problems() == []
+
+
+@pytest.mark.parametrize("state", ["pending", "suspended", "ended"])
+def test_only_a_job_that_runs_needs_an_auto_backup(state: Any) -> None:
+    there = WorkspaceShown(path="/s/work", exists=True, base_snapshot=None)
+    assert [one.name for one in autobackup_off(there, job(1), QUIET)] == ["autobackup.off"]
+    assert list(autobackup_off(there, job(1, state), QUIET)) == []
+    for exists in (None, False):
+        gone = msgspec.structs.replace(there, exists=exists)
+        assert list(autobackup_off(gone, job(1), QUIET)) == []
 
 
 def named(jobs: list[Allocation], autobackup: AutobackupShown = QUIET) -> list[str]:
