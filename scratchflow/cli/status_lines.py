@@ -249,6 +249,8 @@ def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
 def _other(other: OtherShown) -> str:
     who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
     who = who if other.is_saved else "no auto-backup"
+    if other.store_missing and not other.is_saved:
+        return f"{other.path}; its store {other.store_missing} is not there: whether it is saved is not known"
     if other.snapshot and other.newer:
         newer = f"the store has a newer one, {shown_id(other.newer)}"
         old = f"an older copy, from snapshot {shown_id(other.snapshot)}"

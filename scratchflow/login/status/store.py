@@ -372,7 +372,8 @@ def others_shown(
             saved_time=other.time,
             last_error=(other.error or None) if goes_on else None,
             own_autobackup=other.own_loop,
-            is_saved=other.own_loop or goes_on,
+            is_saved=other.own_loop or (goes_on and not _store_missing(other)),
+            store_missing=_store_missing(other),
             newer=_newer_than(other, store),
         )
         for other in seen
@@ -400,6 +401,15 @@ def _as_noted_since(
         snapshot=records[0] if records else other.snapshot,
         own_loop=other.own_loop and not (own is not None and own.phase == "ended"),
     )
+
+
+def _store_missing(other: OtherWorkspace) -> str:
+    """The directory of its snapshots, if this host has none there; before its first snapshot, the store."""
+    if not os.path.isabs(other.store):
+        return ""
+    store = Path(other.store)
+    directory = find_place(store, other.name).directory if other.snapshot else store
+    return "" if directory.is_dir() else str(directory)
 
 
 def _newer_than(other: OtherWorkspace, store: Path) -> str | None:

@@ -119,7 +119,9 @@ class OtherShown(msgspec.Struct, frozen=True, kw_only=True):
     own_autobackup: bool = False
     """An auto-backup of its own saves it."""
     is_saved: bool = True
-    """False since the auto-backup has ended that saved it."""
+    """False since the auto-backup has ended that saved it, and while its store is not there."""
+    store_missing: str = ""
+    """Where its snapshots should be, when the login host finds no directory there."""
     newer: str | None = None
     """The newest snapshot of that workspace in the store, when this copy does not come from it."""
 

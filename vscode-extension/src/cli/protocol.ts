@@ -1113,6 +1113,7 @@ export interface OtherShown {
   last_error?: string | null;
   own_autobackup?: boolean;
   is_saved?: boolean;
+  store_missing?: string;
   newer?: string | null;
 }
 

@@ -164,8 +164,24 @@ def test_nothing_is_said_of_a_store_that_cannot_be_read(held: Login) -> None:
 
 
 def other(login: Login, **fields: object) -> OtherWorkspace:
-    plain = OtherWorkspace(name="p2", store=str(login.desk.context.store), snapshot=make_id())
-    return msgspec.structs.replace(plain, **fields)
+    """One on the node, with its directory in the store."""
+    store = login.desk.context.store
+    plain = OtherWorkspace(name="p2", store=str(store), snapshot=make_id())
+    found = msgspec.structs.replace(plain, **fields)
+    (store / found.name).mkdir(exist_ok=True)
+    return found
+
+
+def test_one_whose_store_is_gone_is_not_called_saved(held: Login) -> None:
+    gone = held.desk.context.store.with_name("moved away")
+    held.beat(workspace_exists=True, others=[other(held, name="w5"), other(held, store=str(gone))])
+    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
+    assert f"{held.desk.scratch}/p2; its store {gone}/p2 is not there" in " ".join(lines.split())
+    assert lines.count("saves it") == 1, "that of w5, whose store is there"
+    gone.mkdir()
+    held.beat(workspace_exists=True, others=[other(held, store=str(gone), snapshot=None)])
+    lines = "\n".join(shown(held.look()))
+    assert "the same auto-backup saves it" in " ".join(lines.split())
 
 
 def test_each_workspace_on_the_node_is_named(held: Login) -> None:
