@@ -17,6 +17,7 @@ from scratchflow.model.results.snapshots import SnapshotsMarked, SnapshotsPruned
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import refuse_empty_store
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged, problems_apart, read_verified
 from scratchflow.store.checks.writable import refuse_unwritable
@@ -34,6 +35,7 @@ from scratchflow.store.retention.sweep import sweep
 
 def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> SnapshotsPruned:
     """Removes the named snapshots, or else what the profile's `keep_*` do not keep and killed runs left."""
+    refuse_empty_store(context)
     who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
@@ -57,6 +59,7 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
 
 def keep_snapshots(context: NodeContext, notify: Notifier, request: MarkRequest) -> SnapshotsMarked:
     """Marks snapshots so that no rule removes them."""
+    refuse_empty_store(context)
     who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
@@ -76,6 +79,7 @@ def unkeep_snapshots(
     context: NodeContext, notify: Notifier, request: MarkRequest
 ) -> SnapshotsMarked:
     """Takes marks away, also those that scratchflow set before a backup that shrank."""
+    refuse_empty_store(context)
     who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scratchflow.cluster.this_host import home_of
 from scratchflow.disk.trees import is_empty_or_missing
-from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
+from scratchflow.model.errors.store import StoreNotShared, StoreReplaced, StoreUnusable
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.requests import StoreSeen
 from scratchflow.model.text import printable
@@ -83,6 +83,24 @@ def require_store_here(context: NodeContext, environment: Mapping[str, str]) -> 
     lost = store_lost(home_of(environment), place, context.node, mirror=mirror)
     if lost is not None:
         raise lost
+
+
+def refuse_empty_store(context: NodeContext) -> None:
+    """StoreReplaced for a place without snapshots, when the workspace was saved to one that had some.
+
+    For commands that only read, or remove: of a store that is moved away nobody is told that there are no snapshots.
+    """
+    place = find_place(context.store, context.workspace.name)
+    mirror = context.profile.backup.mirror
+    try:
+        replaced = store_replaced(context.workspace, context.store, context.node, mirror=mirror)
+    except (
+        StoreUnusable,
+        OSError,
+    ):  # `verify` tells of the id; on a login host scratch may be closed to us
+        return
+    if replaced is not None and not has_snapshots(place):
+        raise replaced
 
 
 def store_replaced(

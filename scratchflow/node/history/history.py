@@ -35,6 +35,7 @@ from scratchflow.node.restore.holders import (
     SHOWS_PATH,
     path_in_place_of_snapshot,
 )
+from scratchflow.node.same_store import refuse_empty_store
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import (
     doubted,
@@ -152,8 +153,10 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
 
 
 def warned_catalogue(context: NodeContext, notify: Notifier) -> Catalogue:
-    """All snapshots; what cannot be read is a warning."""
+    """All snapshots; what cannot be read is a warning, and a store that is away an error."""
     catalogue = read_catalogue(find_place(context.store, context.workspace.name))
+    if catalogue.newest_id is None:
+        refuse_empty_store(context)
     for one in catalogue.skipped:
         notify.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
     return catalogue

@@ -27,6 +27,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_workspace_here
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import LISTS_PATHS, path_in_place_of_snapshot
+from scratchflow.node.same_store import refuse_empty_store
 from scratchflow.node.snapshot.plan import find_parent, scan_workspace
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.directory import MANIFEST_SUFFIX, find_place
@@ -39,6 +40,8 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
     require_workspace_here(context)
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
+    if catalogue.newest_id is None:
+        refuse_empty_store(context)
     if asked.older is None:
         _require_readable(context, notify, catalogue)
     parent = find_parent(context, place, catalogue, notify)

@@ -60,7 +60,7 @@ def verify_snapshots(
     """
     place = find_place(context.store, context.workspace.name)
     catalogue = warned_catalogue(context, notify)
-    _warn_of_other_store(context, notify, is_empty=catalogue.newest_id is None)
+    _warn_of_other_store(context, notify)
     who = asker(context, notify, zone)
     chosen = [find_snapshot(catalogue, one, who) for one in wanted] or list(catalogue.snapshots)
     needed = {archive for one in chosen for archive in needed_archives(one)}
@@ -192,11 +192,8 @@ def _removed_meanwhile(place: StoreDirectory, bad: Sequence[BadSnapshot]) -> set
     return {one.id for one in bad if one.id not in listed} if listed else set()
 
 
-def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bool) -> None:
-    """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well.
-
-    A store whose id cannot be read is a warning: its snapshots can be.
-    """
+def _warn_of_other_store(context: NodeContext, notify: Notifier) -> None:
+    """One that has snapshots. A store whose id cannot be read is a warning, too: its snapshots can be."""
     try:
         read_store_id(find_place(context.store, context.workspace.name))
         mirror = context.profile.backup.mirror
@@ -206,8 +203,6 @@ def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bo
         return
     except OSError:  # on a login host scratch may be closed to us: no notes, nothing to compare
         return
-    if replaced is not None and is_empty:
-        raise replaced
     if replaced is not None:
         notify.warn(replaced.code, b"", str(replaced))
 

@@ -21,6 +21,7 @@ from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
+from scratchflow.node.same_store import refuse_empty_store
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue, missing_archives
 from scratchflow.store.checks.verified import (
@@ -105,6 +106,8 @@ def find_source(
         ):
             yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
+    if catalogue.newest_id is None:
+        refuse_empty_store(context)
     manifest = _find_manifest(context, notify, options, place, catalogue, interrupted)
     if not options.paths:  # of a part, it depends on where that lies
         require_whole(place, catalogue, manifest)

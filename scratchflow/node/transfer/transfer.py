@@ -38,7 +38,7 @@ from scratchflow.node.asker import asker
 from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.same_store import open_store
+from scratchflow.node.same_store import open_store, refuse_empty_store
 from scratchflow.node.snapshot.manifest import plain_manifest
 from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
@@ -72,6 +72,8 @@ def export_snapshot(
     """
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
+    if catalogue.newest_id is None:
+        refuse_empty_store(context)
     manifest = find_snapshot(catalogue, wanted, who)
     require_whole(place, catalogue, manifest)
     target = free_path(file)

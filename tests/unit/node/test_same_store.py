@@ -16,11 +16,15 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.requests import SaveNode, Settle
+from scratchflow.model.requests import Diff, DiffWorkspace, Mark, Prune, SaveNode, Settle, Show
+from scratchflow.node.history.history import diff_snapshots, list_snapshots, show_snapshot
+from scratchflow.node.history.live_diff import diff_workspace
 from scratchflow.node.history.verification import verify_snapshots
+from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
+from scratchflow.node.transfer.transfer import export_snapshot
 from scratchflow.store.directory import STORE_NAME, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.workspace.notes import Base
@@ -236,6 +240,42 @@ def test_verify_of_an_empty_store_does_not_sound_as_if_all_were_well(desk: Desk)
     lose_the_mount(desk)
     with pytest.raises(StoreReplaced):
         verify_snapshots(desk.context, desk.notify, [])
+
+
+def _read_or_remove(desk: Desk) -> list[Callable[[], object]]:
+    here = (desk.context, desk.notify)
+    return [
+        desk.restore,
+        lambda: desk.restore(dry_run=True),
+        lambda: list_snapshots(*here),
+        lambda: show_snapshot(*here, Show()),
+        lambda: diff_snapshots(*here, Diff(older="latest", newer="latest")),
+        lambda: diff_workspace(*here, DiffWorkspace()),
+        lambda: verify_snapshots(*here, []),
+        lambda: export_snapshot(*here, "latest", desk.scratch / "x.tar.lz4", dry_run=False),
+        lambda: prune_snapshots(*here, Prune()),
+        lambda: prune_snapshots(*here, Prune(dry_run=True)),
+        lambda: keep_snapshots(*here, Mark(snapshots=("latest",))),
+        lambda: unkeep_snapshots(*here, Mark(snapshots=("latest",))),
+    ]
+
+
+def test_of_a_store_that_was_moved_away_nobody_is_told_that_it_has_no_snapshots(desk: Desk) -> None:
+    snapshot = desk.backup().snapshot
+    store = desk.context.store
+    away = store.with_name("away")
+    store.rename(away)
+    for command in _read_or_remove(desk):
+        with pytest.raises(StoreReplaced):
+            command()
+    assert not store.exists()
+    away.rename(store)
+    assert [one.id for one in list_snapshots(desk.context, desk.notify).snapshots] == [snapshot]
+
+
+def test_a_new_workspace_without_snapshots_has_an_empty_list(desk: Desk) -> None:
+    assert list_snapshots(desk.context, desk.notify).snapshots == []
+    assert prune_snapshots(desk.context, desk.notify, Prune(dry_run=True)).removed == []
 
 
 def test_verify_of_another_store_checks_it_and_says_so(desk: Desk) -> None:
