@@ -33,6 +33,7 @@ from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import require_running
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import Heartbeat, Pulses, log_path, prepare, read_heartbeat
 from scratchflow.workspace.workspace import find_workspace
 
@@ -170,8 +171,10 @@ def _require_agent(login: LoginHost) -> None:
 def _start_here(request: bytes, log: Path) -> LastingStep:
     """Without a scheduler: a process of this machine, in a session of its own."""
     argv = own_command("agent")
-    output = output_file()
-    with log.open("wb") as said:
+    with store_errors(log):
+        said = log.open("wb")
+    with said:
+        output = output_file()
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.lasting_step import LastingStep
-from scratchflow.login.autobackup.start import _agent_error, _wait_for_sign
+from scratchflow.login.autobackup.start import _agent_error, _start_here, _wait_for_sign
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors.store import StoreLocked
+from scratchflow.model.errors.store import StoreLocked, StoreUnusable
 from scratchflow.model.errors.workspace import AutobackupFailed, AutobackupOfOther
 from scratchflow.model.events import PROTOCOL_VERSION, Event, Failure, Log
 from scratchflow.model.times import iso_time
-from scratchflow.store.heartbeats import Heartbeat, beat, prepare
+from scratchflow.store.heartbeats import Heartbeat, beat, log_path, prepare
 from scratchflow.testing.slurm import FakeClock
 from tests.unit.conftest import Desk
 
@@ -100,3 +100,12 @@ def test_another_profile_is_named_that_started_one_meanwhile(desk: Desk) -> None
     with pytest.raises(AutobackupOfOther) as caught:
         _wait_for_sign(login, Ended(), desk.place, held, "ours")
     assert "profile `login` (job 7)" in str(caught.value)
+
+
+def test_without_a_cluster_a_store_that_cannot_be_written_to_is_told_as_that(desk: Desk) -> None:
+    desk.backup()
+    prepare(desk.place)
+    log = log_path(desk.place, "here")
+    log.touch(mode=0o400)
+    with pytest.raises(StoreUnusable):
+        _start_here(b"", log)
