@@ -66,7 +66,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
             _put_lines_back(settings, emit)
         ready = _looked(cluster, request)
         seen, settled, autobackup = ready.seen, ready.workspace, ready.autobackup
-        _require_store(seen, dry_run=request.dry_run)
+        _require_store(cluster.settings, seen, dry_run=request.dry_run)
         _warn_of_another_store(seen, emit)
         allocated = None
         if settled is None or autobackup is None:
@@ -174,13 +174,19 @@ def _settled(
         return settled, cluster.on_login("autobackup on", switch, AutobackupSwitched)
 
 
-def _require_store(seen: StatusShown, *, dry_run: bool) -> None:
+def _require_store(settings: Settings, seen: StatusShown, *, dry_run: bool) -> None:
     """The refusal that would come later anyway, before a node is taken for nothing.
 
     A store that the login host cannot write to may be in order on the node: only a dry run, which cannot look there, goes by it.
+    Without a cluster this machine is the node: nothing is written to the store there once the auto-backup runs.
     """
     refused: list[type[ScratchflowError]] = [StoreLost]
-    if dry_run and not (seen.allocation and seen.workspace.exists):
+    is_here = settings.profile.scheduler == "none"
+    is_there = seen.allocation and seen.workspace.exists
+    is_ready = is_there and (seen.autobackup.enabled or not is_here)
+    if dry_run and is_here and not is_ready:
+        refused.append(StoreReplaced)
+    if dry_run and not is_ready:
         refused.append(StoreUnusable)
     for kind, problem in product(refused, seen.problems):
         if problem.name == kind.code:

@@ -21,9 +21,9 @@ from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warne
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
 from scratchflow.model.results.allocation import Allocated
-from scratchflow.model.results.backup import AutobackupSwitched, CopyShown
+from scratchflow.model.results.backup import AutobackupShown, AutobackupSwitched, CopyShown
 from scratchflow.model.results.restore import Restored, Settled
-from scratchflow.model.results.status import Problem
+from scratchflow.model.results.status import Problem, StatusShown
 from scratchflow.model.results.up import MadeReady, UpAndRunning
 from scratchflow.node.environment.missing import missing_in_words
 from scratchflow.process.interrupted import Interrupted
@@ -323,6 +323,32 @@ def test_a_dry_run_fails_with_a_store_that_cannot_be_written_to(
     assert held.up(
         dry_run=True
     ).dry_run  # the workspace is there: `up` has nothing to do in the store
+
+
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked: StatusShown) -> Desk:
+    """`up` on this machine, without a cluster."""
+    desk = Desk(tmp_path, monkeypatch, look=looked)
+    profile = msgspec.structs.replace(desk.cluster.settings.profile, scheduler="none")
+    desk.cluster.settings = msgspec.structs.replace(desk.cluster.settings, profile=profile)
+    return desk
+
+
+@pytest.mark.parametrize("problem", ["store.lost", "store.replaced", "store.unusable"])
+def test_without_a_cluster_a_dry_run_fails_with_a_store_that_up_would_fail_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str
+) -> None:
+    looked = seen(job(1), problem)
+    with pytest.raises(ScratchflowError) as caught:
+        _alone(tmp_path, monkeypatch, looked).up(dry_run=True)
+    assert (caught.value.code, caught.value.exit_code) == (problem, 10)
+
+
+def test_without_a_cluster_a_dry_run_passes_where_up_has_nothing_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = AutobackupShown(enabled=True, every_s=1800)
+    looked = msgspec.structs.replace(seen(job(1), "store.unusable"), autobackup=running)
+    assert _alone(tmp_path, monkeypatch, looked).up(dry_run=True).dry_run
 
 
 def test_after_ctrl_c_it_says_that_the_node_stays(
