@@ -79,9 +79,12 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
     tell_who_is_not_saved(cluster, jobs, shown.elsewhere)
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
+    foretold: list[tuple[AllocationShown, list[SavedCopy]]] = []
     if options.dry_run:
         _require_running(saved)
-        seen = [copy for job in saved for copy in _foretold(cluster, job, is_only=len(saved) == 1)]
+        is_only = len(saved) == 1
+        foretold = [(job, _foretold(cluster, job, is_only=is_only)) for job in saved]
+        seen = [copy for _, copies in foretold for copy in copies]
         require_all_saved(cluster, seen, verb="clear", leave_behind=options.leave_behind)
     if not options.backup:
         _require_one(shown)
@@ -122,7 +125,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
         parked=parked,
-        commands=_commands(cluster, saved, released) if options.dry_run else [],
+        commands=_commands(cluster, foretold, released) if options.dry_run else [],
         dry_run=options.dry_run,
         unsaved=sum(copy.saved.unsaved for copy in taken),
         unsaved_beside=sum(copy.saved.unsaved for copy in taken if copy.beside),
@@ -190,10 +193,17 @@ def _foretold(cluster: Cluster, job: AllocationShown, *, is_only: bool) -> list[
 
 
 def _commands(
-    cluster: Cluster, saved: Sequence[AllocationShown], released: NodeReleased
+    cluster: Cluster,
+    foretold: Sequence[tuple[AllocationShown, Sequence[SavedCopy]]],
+    released: NodeReleased,
 ) -> list[str]:
+    """What the real one does. A node without a workspace has nothing to back up."""
     backups = [
-        command for job in saved for command in backup_commands(job.job_id, job.node, job.nodes[1:])
+        command
+        for job, copies in foretold
+        for command in backup_commands(
+            job.job_id, [copy.node for copy in copies if copy.saved.foretold]
+        )
     ]
     parks = [f"park `{cluster.settings.profile.alias}`"] if has_alias(cluster.settings) else []
     return [*backups, *released.commands, *parks]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -43,9 +43,9 @@ def nodes_of(job: AllocationShown) -> list[str]:
     return job.nodes or [str(job.node)]
 
 
-def backup_commands(job_id: int | None, node: str | None, others: Sequence[str]) -> list[str]:
+def backup_commands(job_id: int | None, nodes: Iterable[str]) -> list[str]:
     """The backups of a job's nodes, for a dry run: in the order in which they are taken."""
-    return [f"scratchflow backup (job {job_id} on {one})" for one in [*others, node]]
+    return [f"scratchflow backup (job {job_id} on {node})" for node in nodes]
 
 
 def foretell_last_backup(

@@ -391,7 +391,7 @@ def _foretold(move: Move, request: Hold) -> Hopped:
         end_time=None,
         snapshot=None,
         commands=[
-            *backup_commands(move.old_job, move.old_node, move.other_nodes),
+            *backup_commands(move.old_job, [copy.node for copy in seen if copy.saved.foretold]),
             got.command,
             "scratchflow restore",
             f"point `{move.cluster.settings.profile.alias}` at the new node",

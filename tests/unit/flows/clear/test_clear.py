@@ -258,6 +258,16 @@ def test_a_dry_run_saves_and_parks_nothing(tmp_path: Path) -> None:
     assert not has_alias(cluster.settings)
 
 
+def test_a_dry_run_names_no_backup_of_a_node_without_a_workspace(tmp_path: Path) -> None:
+    empty = NodeSaved(snapshot=None)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": empty})
+    assert clear_on(cluster, ClearOptions(dry_run=True)).commands == []
+    pair = job(1, nodes=["node-1", "node-2"])
+    one_empty = cluster_with(tmp_path, pair, **{"save node": [FORETOLD, empty]})
+    done = clear_on(one_empty, ClearOptions(dry_run=True))
+    assert done.commands == ["scratchflow backup (job 1 on node-2)"]
+
+
 @pytest.mark.parametrize(
     ("foretold", "words"),
     [
