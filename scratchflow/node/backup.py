@@ -25,7 +25,7 @@ from scratchflow.node.snapshot.allowed import (
 from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
 from scratchflow.node.snapshot.plan import plan_snapshot
 from scratchflow.node.snapshot.result import Heard, removed_files, unsaved_fields
-from scratchflow.node.snapshot.shrink import UNATTENDED, compared_with
+from scratchflow.node.snapshot.shrink import UNATTENDED, compared_with, foretell_shrink
 from scratchflow.node.snapshot.take import refuse_shrink, take_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.reserve import ensure_reserve
@@ -108,13 +108,17 @@ def foretell_backup(
     options = _with_known_roots(context, place, options)
     parent, planned = plan_snapshot(context, place, read_catalogue(place), notify, options)
     counts = planned.scanned.counts()
-    if parent and not options.allow_shrink and options.purpose not in UNATTENDED:
-        roots = options.roots or context.workspace.roots
-        before = compared_with(place, parent, planned, roots)
-        refuse_shrink(before, planned, roots, heard.unsaved(notify))
     unchanged = planned.unchanged and parent is not None
     if parent is not None and is_wanted_anyway(options, parent.manifest):
         unchanged = False
+    if parent and not options.allow_shrink:
+        roots = options.roots or context.workspace.roots
+        before = compared_with(place, parent, planned, roots)
+        unread = heard.unsaved(notify)
+        if options.purpose not in UNATTENDED:
+            refuse_shrink(before, planned, roots, unread)
+        elif not unchanged:
+            foretell_shrink(before, planned, roots, unread, notify)
     return BackupTaken(
         snapshot=parent.manifest.id if unchanged and parent else None,
         kind="unchanged" if unchanged else "full" if planned.full else "incremental",

@@ -85,8 +85,9 @@ class LoopBackup:
         Most copies of further nodes never change. They do not wait for the store's lock, which the first node
         needs: when the job ends, all have the same few seconds.
         """
+        only_look = msgspec.structs.replace(wanted, allow_shrink=True)  # the backup warns, once
         with context.alone(notify.remark):
-            seen = foretell_backup(context, notify, wanted)
+            seen = foretell_backup(context, notify, only_look)
         return seen if seen.kind == "unchanged" else None
 
     def _follow_newer_settings(self) -> None:

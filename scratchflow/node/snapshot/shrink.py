@@ -160,3 +160,23 @@ def keep_parent(place: StoreDirectory, parent: Manifest, shrink: Shrink, notify:
         f" `scratchflow restore {parent.id}` brings it back"
     )
     notify.warn("backup.shrunk", b"", message)
+
+
+def foretell_shrink(
+    parent: Parent,
+    planned: Plan,
+    roots: Sequence[str],
+    unreadable: Sequence[bytes],
+    notify: Notifier,
+) -> None:
+    """What `keep_parent` will say, for a dry run: marks nothing."""
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots)
+    if shrink is None:
+        return
+    detail = explained(shrink, parent.index, planned, unreadable).in_words()
+    snapshot = parent.manifest.id
+    message = (
+        f"{detail}; it would be saved all the same, and snapshot {snapshot} kept:"
+        f" `scratchflow restore {snapshot}` brings it back"
+    )
+    notify.warn("backup.shrunk", b"", message)

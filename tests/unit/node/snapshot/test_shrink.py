@@ -49,6 +49,23 @@ def test_an_unattended_backup_is_taken_flagged_and_its_parent_kept(
     assert not desk.backup(purpose=purpose).shrunk
 
 
+@pytest.mark.parametrize("purpose", ["auto", "final"])
+def test_a_dry_run_of_an_unattended_backup_warns_as_the_backup_does_and_marks_nothing(
+    desk: Desk, purpose: Purpose
+) -> None:
+    desk.backup()
+    options = SnapshotOptions(purpose=purpose)
+    foretell_backup(desk.context, desk.notify, options)
+    assert desk.warnings == []
+    make_clean(desk)
+    foretell_backup(desk.context, desk.notify, options)
+    assert (desk.warnings, read_marks(desk.place)) == (["backup.shrunk"], {})
+    desk.backup(purpose=purpose)
+    assert desk.warnings == ["backup.shrunk", "backup.shrunk"]
+    foretell_backup(desk.context, desk.notify, options)
+    assert len(desk.warnings) == 2
+
+
 def test_the_parent_is_kept_before_the_smaller_one_is_committed(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
