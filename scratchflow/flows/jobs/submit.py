@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from scratchflow.cluster.slurm.batch.names import means_another
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.environment_left import (
@@ -15,6 +16,7 @@ from scratchflow.flows.environment_left import (
     warn_of_environment,
 )
 from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
@@ -22,6 +24,7 @@ from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Freeze, RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
+from scratchflow.model.text import printable
 from scratchflow.process.interrupted import Interrupted
 
 _SHOWN_LETTERS = 60
@@ -32,6 +35,7 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     settings = caller.settings()
     if settings.profile.scheduler != "slurm":
         raise SchedulerMissing(profile=settings.name)
+    _require_reachable(asked.name)
     given = [key for key, origin in settings.origins.items() if origin == FLAG]
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
@@ -47,6 +51,17 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
         with _saying_what_is_in_doubt(what, dry_run=asked.dry_run, has_talked=has_talked):
             done = cluster.on_login("submit", asked, Submitted)
     return _with_source(frozen, done)
+
+
+def _require_reachable(name: str) -> None:
+    """Only a name that was chosen: that of a program or a script's own line may be anything."""
+    if means_another(name):
+        shown = printable(name)
+        problem = (
+            f"a job cannot be named `{shown}`: numbers, also with a task as in `6_1`, and `last` mean other jobs;"
+            f" choose a name with a word in it, like `run-{shown}`"
+        )
+        raise UsageInvalid(problem=problem, command="scratchflow submit")
 
 
 def _from(frozen: Frozen, asked: Submit) -> Submit:

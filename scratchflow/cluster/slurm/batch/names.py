@@ -7,6 +7,8 @@ import re
 from scratchflow.model.job import is_job_id
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+# What means a job by itself, with a task or without: it goes before names.
+_MEANS_ANOTHER = re.compile(r"(\d+|last)(_\d+)?", re.ASCII)
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
 
 
@@ -26,3 +28,8 @@ def job_of_name(text: str) -> str | None:
 def fitting_name(text: str) -> str:
     """What a job can be called after a program or a script."""
     return _UNFIT.sub("-", text).strip("-.")[:64] or "job"
+
+
+def means_another(name: str) -> bool:
+    """Whether a job of this name could not be asked for by it: a number, `6_1` and `last` keep their meaning."""
+    return bool(name) and _MEANS_ANOTHER.fullmatch(fitting_name(name)) is not None

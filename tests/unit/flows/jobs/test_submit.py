@@ -11,6 +11,7 @@ import pytest
 from scratchflow.flows.jobs import submit as module
 from scratchflow.flows.jobs.submit import rerun, rerun_current, submit
 from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
@@ -48,6 +49,25 @@ def test_a_dry_run_goes_by_what_the_real_one_saves_first(
     (_, frozen_for, _), (_, sent, _) = cluster.asked
     assert frozen_for == Freeze(dry_run=True, script="run.sh", directory="src")
     assert sent == msgspec.structs.replace(asked, unsaved_script="#!/bin/sh")
+
+
+@pytest.mark.parametrize("name", ["6", "6_1", "last", "last_2", " last "])
+def test_a_name_that_means_another_job_is_refused_before_anything_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"freeze": FROZEN, "submit": DONE}))
+    with pytest.raises(UsageInvalid, match=f"cannot be named `{name}`"):
+        submit(cluster.caller, cluster.emit, Submit(command=("x",), name=name))
+    assert cluster.done == []
+
+
+@pytest.mark.parametrize("name", ["", "run-6", "6a", "v1_2", "lasting"])
+def test_any_other_name_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"freeze": FROZEN, "submit": DONE}))
+    submit(cluster.caller, cluster.emit, Submit(command=("6",), name=name))
+    assert cluster.done == ["freeze", "submit"]
 
 
 def test_a_connection_that_is_lost_meanwhile_leaves_the_job_in_doubt(
