@@ -62,7 +62,7 @@ def test_a_lost_mount_does_not_start_a_new_store(desk: Desk) -> None:
 def test_nor_does_an_empty_workspace_take_the_place_of_one_that_was_moved_away(desk: Desk) -> None:
     desk.backup()
     away = lose_the_mount(desk)
-    desk.work.rename(desk.work.with_name("work.aside"))
+    desk.work.rename(desk.scratch.parent / "aside")
     for dry_run in (True, False):
         with pytest.raises(StoreReplaced):
             settle(desk.context, desk.notify, Settle(dry_run=dry_run))
