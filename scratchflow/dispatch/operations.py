@@ -253,7 +253,8 @@ def do_here(
             if store_seen is not None:
                 require_same_store(here)
         notify = Notifier(emit, wants_items=wants_items)
-        if served.needs_scratch:
+        is_dry = isinstance(request, requests.DryRun) and request.dry_run
+        if served.needs_scratch and not is_dry:
             from scratchflow.node.base_note import note_what_was_saved
 
             note_what_was_saved(here, notify)

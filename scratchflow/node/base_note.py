@@ -76,7 +76,8 @@ def note_equal(
 def note_what_was_saved(context: NodeContext, notify: Notifier) -> None:
     """Notes the snapshot that an earlier run committed of this workspace, when it was ended before it could.
 
-    A store that is away is for the command itself to meet.
+    The copy stays the work of the job that it was: a later one may only look at it. A store that is away is for
+    the command itself to meet.
     """
     base = noted_base(context.workspace)
     if base is None or not base.saving or base.store != str(context.store):
@@ -85,7 +86,7 @@ def note_what_was_saved(context: NodeContext, notify: Notifier) -> None:
         place = find_place(context.store, context.workspace.name)
         present = base.present(lambda snapshot: is_there(place.manifest(snapshot)))
         if present != base.snapshot:
-            note_equal(context, place, present, None, notify)
+            note_equal(context, place, present, None, notify, is_own=False)
 
 
 def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:

@@ -148,7 +148,7 @@ def _last_taken(record: NodeRecord, catalogue: Catalogue) -> str:
     since = [
         one
         for one in catalogue.snapshots
-        if (one.parent, one.node) == (record.snapshot, record.node)
+        if (one.parent, one.node, one.job_id) == (record.snapshot, record.node, record.job_id)
         and one.time > record.time
         and one.purpose != "restored"
         and not one.beside

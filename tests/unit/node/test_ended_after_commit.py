@@ -81,6 +81,19 @@ def test_what_was_restored_since_is_what_the_workspace_came_from(
     assert _base(changed) == back
 
 
+def test_a_later_job_that_looks_at_the_copy_does_not_make_it_its_own(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = Desk(msgspec.structs.replace(desk.context, node="node-1", job_id=7))
+    there.backup()
+    there.write("work/README", "changed")
+    second = _ended(there, monkeypatch, "note_equal")
+    later = msgspec.structs.replace(there.context, job_id=9)
+    note_what_was_saved(later, there.notify)
+    (record,) = read_nodes(there.place)
+    assert (record.snapshot, record.job_id) == (second, 7)
+
+
 def test_status_does_not_say_that_it_went_another_way(
     changed: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
