@@ -287,7 +287,14 @@ def _autobackup_of_node(
             last_error=heartbeat.last_error if heartbeat else None,
             switched_off=heartbeat is not None,
         )
-    alive = now.is_alive(heartbeat)
+    differs = heartbeat.settings not in {"", settings_digest(settings.profile)}
+    return msgspec.structs.replace(
+        _as_shown(heartbeat, alive=now.is_alive(heartbeat)), other_settings=differs
+    )
+
+
+def _as_shown(heartbeat: Heartbeat, *, alive: bool | None) -> AutobackupShown:
+    """What a heartbeat says of the auto-backup that wrote it."""
     return AutobackupShown(
         enabled=True,
         every_s=heartbeat.every_s,
@@ -298,7 +305,6 @@ def _autobackup_of_node(
         overdue=alive is False,
         priority=heartbeat.priority,
         alive=alive,
-        other_settings=heartbeat.settings not in {"", settings_digest(settings.profile)},
         warnings=heartbeat.warnings,
         unsaved=heartbeat.unsaved,
         unsaved_paths=heartbeat.unsaved_paths,
@@ -323,20 +329,7 @@ def _of_other_profile(
             kept_off_by=profile or "",
             kept_off_job=heartbeat.job_id,
         )
-    return AutobackupShown(
-        enabled=True,
-        every_s=heartbeat.every_s,
-        next_time=heartbeat.next_time,
-        next_why=heartbeat.next_why,
-        last_time=heartbeat.last_time,
-        last_error=heartbeat.last_error,
-        priority=heartbeat.priority,
-        alive=True,
-        warnings=heartbeat.warnings,
-        unsaved=heartbeat.unsaved,
-        unsaved_paths=heartbeat.unsaved_paths,
-        of_profile=profile or "",
-    )
+    return msgspec.structs.replace(_as_shown(heartbeat, alive=True), of_profile=profile or "")
 
 
 def _shared_autobackup(heartbeat: Heartbeat, other: OtherWorkspace, now: Now) -> AutobackupShown:
