@@ -108,7 +108,7 @@ ON_NODE = {
         requests.History, "scratchflow.node.contents.versions:path_history", needs_scratch=False
     ),
     "snapshots diff": OnNode(
-        requests.Diff, "scratchflow.node.history.history:diff_snapshots", needs_scratch=False
+        requests.Diff, "scratchflow.node.history.snapshot_diff:diff_snapshots", needs_scratch=False
     ),
     "snapshots diff workspace": OnNode(
         requests.DiffWorkspace, "scratchflow.node.history.live_diff:diff_workspace"

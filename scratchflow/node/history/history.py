@@ -1,4 +1,4 @@
-"""`snapshots list|show|diff`: what is in the store."""
+"""`snapshots list|show`: what is in the store."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.archive.compare.diff import difference
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathMissing
-from scratchflow.model.events import path_fields
-from scratchflow.model.requests import NOTHING, Diff, Nothing, Show
+from scratchflow.model.requests import NOTHING, Nothing, Show
 from scratchflow.model.results.snapshots import (
-    PathChange,
     PathEntry,
     SnapshotRow,
-    SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
 )
@@ -28,13 +24,8 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
 from scratchflow.node.contents.paths import entry_of, matching
 from scratchflow.node.context import NodeContext
-from scratchflow.node.history.live_diff import directory_changes
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.holders import (
-    LISTS_PATHS,
-    SHOWS_PATH,
-    path_in_place_of_snapshot,
-)
+from scratchflow.node.restore.holders import SHOWS_PATH, path_in_place_of_snapshot
 from scratchflow.node.same_store import refuse_empty_store
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import (
@@ -124,31 +115,6 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
         damaged=problems.damaged.get(manifest.id),
         perhaps_damaged=problems.perhaps.get(manifest.id),
         entries=entries,
-    )
-
-
-def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> SnapshotsDiffed:
-    """Which paths differ between two snapshots."""
-    place = find_place(context.store, context.workspace.name)
-    catalogue = warned_catalogue(context, notify)
-    who = asker(context, notify, asked.zone)
-    found = []
-    for one in (asked.older, asked.newer):
-        with path_in_place_of_snapshot(context, one, LISTS_PATHS):
-            found.append(find_snapshot(catalogue, one, who))
-    first, second = found
-    before, after = (open_index(place.archive(one.id)) for one in found)
-    changes = list(difference(before, after))
-    counts = Counter(action for action, _ in changes)
-    return SnapshotsDiffed(
-        older=first.id,
-        newer=second.id,
-        added=counts["added"],
-        removed=counts["removed"],
-        changed=counts["changed"],
-        paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
-        roots=list(dict.fromkeys([second.workspace, *second.also, *first.also])),
-        directories=directory_changes({path: action for action, path in changes}, before, after),
     )
 
 

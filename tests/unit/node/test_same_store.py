@@ -17,8 +17,9 @@ from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Diff, DiffWorkspace, Mark, Prune, SaveNode, Settle, Show
-from scratchflow.node.history.history import diff_snapshots, list_snapshots, show_snapshot
+from scratchflow.node.history.history import list_snapshots, show_snapshot
 from scratchflow.node.history.live_diff import diff_workspace
+from scratchflow.node.history.snapshot_diff import diff_snapshots
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
 from scratchflow.node.same_store import store_replaced, store_seen_here

@@ -15,8 +15,8 @@ from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Diff, DiffWorkspace
 from scratchflow.model.results.snapshots import SnapshotsDiffed
 from scratchflow.model.snapshot import seal_manifest
-from scratchflow.node.history.history import diff_snapshots
 from scratchflow.node.history.live_diff import diff_workspace
+from scratchflow.node.history.snapshot_diff import diff_snapshots
 from scratchflow.workspace.notes import forget_base, write_base
 from tests.unit.conftest import Desk
 

@@ -6,8 +6,9 @@ import pytest
 
 from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, SnapshotMissing
 from scratchflow.model.requests import Diff, DiffWorkspace, Show
-from scratchflow.node.history.history import diff_snapshots, show_snapshot
+from scratchflow.node.history.history import show_snapshot
 from scratchflow.node.history.live_diff import diff_workspace
+from scratchflow.node.history.snapshot_diff import diff_snapshots
 from scratchflow.node.restore.holders import snapshots_with
 from tests.unit.conftest import Desk
 

@@ -12,10 +12,8 @@ from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.transfer import FileFailed, FileTaken
 from scratchflow.model.requests import Diff, Restore, Show
-from scratchflow.node.history.history import (
-    diff_snapshots,
-    show_snapshot,
-)
+from scratchflow.node.history.history import show_snapshot
+from scratchflow.node.history.snapshot_diff import diff_snapshots
 from scratchflow.node.restore.restore import requested_restore
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
