@@ -15,6 +15,7 @@ from scratchflow.node.base_note import note_what_was_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
+from scratchflow.node.renamed import warn_of_renamed
 from scratchflow.node.same_store import open_store, require_writable_store
 from scratchflow.node.snapshot.allowed import (
     require_backupable,
@@ -44,6 +45,7 @@ def requested_backup(context: NodeContext, notify: Notifier, asked: Backup) -> B
         purpose=asked.purpose,
     )
     taken = (foretell_backup if asked.dry_run else backup)(context, notify, options)
+    warn_of_renamed(context, notify)
     return msgspec.structs.replace(taken, path=printable(context.workspace.path))
 
 

@@ -3,44 +3,93 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
+from shlex import join, quote
 
-from scratchflow.archive.read.archive_file import open_index
 from scratchflow.disk.durable import may_be_there
+from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
-from scratchflow.store.directory import find_place
-from scratchflow.workspace.notes import Base, noted_base
+from scratchflow.node.progress import Notifier
+from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.workspace.former import Former, beside, number_of, read_former
+from scratchflow.workspace.notes import known_workspaces, noted_base
+from scratchflow.workspace.workspace import Workspace
 
 
-def renamed_to(context: NodeContext) -> Path | None:
+def on_scratch(scratch: Path, *words: str) -> str:
+    """The command that does this on the node's scratch, whether the workspace is there or not."""
+    return f"scratchflow run --cwd {quote(str(scratch))} -- {join(words)}"
+
+
+def renamed_to(workspace: Workspace, store: Path) -> Path | None:
     """Where the directory lies that was the workspace; None when it is in its place, gone, or not known."""
-    workspace = context.workspace
-    base = noted_base(workspace)
-    if base is None or not base.inode or may_be_there(workspace.path):
+    if may_be_there(workspace.path):
         return None
-    with suppress(OSError), os.scandir(workspace.path.parent) as entries:
-        for entry in entries:
-            is_it = entry.inode() == base.inode and entry.is_dir(follow_symlinks=False)
-            # What is beside it for a restore, that one finishes.
-            is_ours = entry.name.startswith(".") or ".before-" in entry.name
-            if is_it and not is_ours and _holds_some_of(context, base, Path(entry.path)):
-                return Path(entry.path)
-    return None
+    base = noted_base(workspace)
+    last = Former(base.inode, base.snapshot) if base else None
+    found = _renamed(workspace, store)
+    return next((path for one, path in found.items() if one == last), None)
 
 
-def _holds_some_of(context: NodeContext, base: Base, directory: Path) -> bool:
-    """Whether it has a name that the last snapshot has there: the number of a directory that went is given to another."""
-    place = find_place(context.store, context.workspace.name)
+def all_renamed(workspace: Workspace, store: Path) -> list[Path]:
+    """Every directory beside the workspace that was it once, and was not made a workspace of its own since."""
+    return sorted(_renamed(workspace, store).values())
+
+
+def warn_of_renamed(context: NodeContext, notify: Notifier) -> None:
+    """Before something is done to the workspace beside them: nobody would look for them later."""
+    for path in all_renamed(context.workspace, context.store):
+        message = (
+            f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it;"
+            f" {ways_out(context.workspace, path)}"
+        )
+        notify.warn("workspace.renamed", b"", message)
+
+
+def ways_out(workspace: Workspace, path: Path) -> str:
+    """What can be done with a directory beside the workspace that is to be in no snapshot of it."""
+    name = str(path.relative_to(workspace.scratch))
+    saving = f"scratchflow --set {quote(f'workspace={name}')} backup"
+    deleting = on_scratch(workspace.scratch, "rm", "-r", name)
+    return printable(f"`{saving}` saves `{name}`, `{deleting}` deletes it")
+
+
+def _renamed(workspace: Workspace, store: Path) -> dict[Former, Path]:
+    place = find_place(store, workspace.name)
+    base = noted_base(workspace)
+    wanted = read_former(workspace)
+    if base is not None and base.inode not in {0, number_of(workspace.path)}:
+        wanted.append(Former(base.inode, base.snapshot))
+    if not wanted:
+        return {}
+    own = {workspace.scratch / name for name in known_workspaces(workspace.scratch)}
+    return {
+        one: path
+        for one, path in beside(workspace, wanted).items()
+        if path not in own
+        and may_hold_something(path)
+        and _holds_some_of(place, workspace.name, one, path)
+    }
+
+
+def _holds_some_of(place: StoreDirectory, name: str, former: Former, directory: Path) -> bool:
+    """Whether it has a name that its snapshot has there: the number of a directory that went is given to another."""
+    from scratchflow.archive.read.archive_file import open_index  # hardly anybody renames it
+
     try:
-        index = open_index(place.archive(base.snapshot))
+        index = open_index(place.archive(former.snapshot))
     except SnapshotDamaged:  # or gone: then the number alone has to do
         return True
-    entry = index.find(os.fsencode(context.workspace.name))
+    entry = index.find(os.fsencode(name))
     if entry is None:
         return True
     group = index.group_at(entry)
     first, end = index.first[group], index.first[group + 1]
     known = {index.names[one] for one in range(first, end)}
-    return not known or not known.isdisjoint(os.fsencode(name) for name in os.listdir(directory))
+    try:
+        there = {os.fsencode(name) for name in os.listdir(directory)}
+    except OSError:  # it may not be read: it may be the one
+        return True
+    return not known or not known.isdisjoint(there)

@@ -23,8 +23,12 @@ from scratchflow.workspace.notes import read_base
 
 
 def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
-    """The workspace. WorkspaceMissing when it is not there, RunDirectoryMissing when the directory in it is not."""
-    require_workspace_here(here)
+    """The workspace. WorkspaceMissing when it is not there, RunDirectoryMissing when the directory in it is not.
+
+    Whoever names a directory by its whole path needs no workspace: one that was renamed gets its name back so.
+    """
+    if not os.path.isabs(asked.cwd):
+        require_workspace_here(here)
     path = here.workspace.path
     directory = os.path.join(path, os.fsdecode(asked.cwd))
     if not os.path.isdir(directory):

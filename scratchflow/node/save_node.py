@@ -12,7 +12,6 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from shlex import join, quote
 
 import msgspec
 
@@ -39,7 +38,7 @@ from scratchflow.node.other_workspaces import (
     other_workspaces,
 )
 from scratchflow.node.progress import Notifier
-from scratchflow.node.renamed import renamed_to
+from scratchflow.node.renamed import all_renamed, on_scratch, renamed_to, ways_out
 from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
@@ -119,11 +118,11 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     others = {name: other for name, other in tried.items() if other}
     for path in _moved_aside(context.workspace):
         if path not in tried:  # saved as a workspace of its own, or named already
-            way = _save_or_delete(context, path)
+            way = ways_out(context.workspace, context.workspace.scratch / path)
             unsaved.add_path(f"{path} (moved aside by a restore)", "aside", way)
-    other_files = _other_files(context, tried)
-    if held is None and theirs is None:
-        other_files = _without_renamed(context, unsaved, other_files)
+    other_files = _without_renamed(context, unsaved, _other_files(context, tried))
+    if held is None and theirs is None and not renamed_to(context.workspace, context.store):
+        other_files = _without_possible(context, unsaved, other_files)
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         stored=held is not None and not request.dry_run and held.taken.kind != "unchanged",
@@ -145,11 +144,6 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     )
 
 
-def _save_or_delete(context: NodeContext, name: str) -> str:
-    setting = quote(f"workspace={name}")
-    return f"`scratchflow --set {setting} backup` saves `{name}`, {_rm(context, name)} deletes it"
-
-
 def _delete_or_move(context: NodeContext, name: str) -> str:
     """For a workspace whose snapshots are gone: it cannot be saved as what it was."""
     aside = _mv(context, name, f"{name}.old")
@@ -160,28 +154,37 @@ def _delete_or_move(context: NodeContext, name: str) -> str:
 
 
 def _rm(context: NodeContext, name: str) -> str:
-    return f"`scratchflow run -- {join(['rm', '-r', str(context.workspace.scratch / name)])}`"
+    return f"`{on_scratch(context.workspace.scratch, 'rm', '-r', name)}`"
 
 
 def _mv(context: NodeContext, name: str, new: str) -> str:
-    scratch = context.workspace.scratch
-    return f"`scratchflow run -- {join(['mv', str(scratch / name), str(scratch / new)])}`"
+    return f"`{on_scratch(context.workspace.scratch, 'mv', name, new)}`"
 
 
 def _without_renamed(context: NodeContext, unsaved: _Unsaved, other_files: list[str]) -> list[str]:
-    """Adds to what is not saved the workspace under its new name, or all that may be it; returns the others."""
+    """Adds to what is not saved each directory that was the workspace under another name; returns the others."""
     own = context.workspace.name
-    if found := renamed_to(context):
+    last = renamed_to(context.workspace, context.store)
+    for found in all_renamed(context.workspace, context.store):
         now = str(found.relative_to(context.workspace.scratch))
-        way = f"{_mv(context, now, own)} gives `{now}` its name back"
+        way = ways_out(context.workspace, found)
+        if found == last:
+            way = f"{_mv(context, now, own)} gives `{now}` its name back"
         unsaved.add_path(f"{now} (it was `{own}`)", "renamed", way)
-        return [name for name in other_files if name != printable(now)]
+        other_files = [name for name in other_files if name != printable(now)]
+    return other_files
+
+
+def _without_possible(context: NodeContext, unsaved: _Unsaved, other_files: list[str]) -> list[str]:
+    """The same of all that may be the workspace, which is gone and whose number is not known."""
+    own = context.workspace.name
     if not _was_here(context):
         return other_files
     for name in other_files:
         way = f"{_mv(context, name, own)} gives `{name}` its name back, if it is that"
         shown = f"{name} (`{own}`, which it may be, is gone)"
-        unsaved.add_path(shown, "renamed", f"{way}; else {_save_or_delete(context, name)}")
+        out = ways_out(context.workspace, context.workspace.scratch / name)
+        unsaved.add_path(shown, "renamed", f"{way}; else {out}")
     return []
 
 

@@ -87,15 +87,20 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
 
 def _refuse_renamed(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """WorkspaceRenamed when this job's workspace has another name now; of an earlier job's it is said."""
-    from scratchflow.node.renamed import renamed_to
+    from scratchflow.node.renamed import on_scratch, renamed_to
 
     base = noted_base(context.workspace)
-    now = None if read_restoring(context.workspace) else renamed_to(context)
+    now = (
+        None if read_restoring(context.workspace) else renamed_to(context.workspace, context.store)
+    )
     if base is None or now is None:
         return
     path = context.workspace.path
     if context.job_id is None or is_of_this_job(context, place):
-        raise WorkspaceRenamed(path=path, now=now, node=context.node, snapshot=base.snapshot)
+        way = on_scratch(path.parent, "mv", now.name, path.name)
+        raise WorkspaceRenamed(
+            path=path, now=now, node=context.node, snapshot=base.snapshot, way=way
+        )
     message = (
         f"`{now}` on {context.node} was `{path}` in an earlier job; no snapshot has what changed in it"
         f" since {base.snapshot}, and nothing saves it"

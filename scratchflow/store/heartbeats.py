@@ -72,6 +72,8 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     workspace_exists: bool | None = None
     # The symlink that keeps the workspace, or what is saved with it, from being saved.
     workspace_link: str = ""
+    # Directories beside the workspace that were it until they were renamed.
+    renamed: list[str] = []
     # The layer of the profile's environment that is not on the node, `venv` or `conda`, and the directory that it names.
     missing_layer: str = ""
     missing_path: str = ""

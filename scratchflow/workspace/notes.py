@@ -14,6 +14,7 @@ import msgspec
 from scratchflow.disk.durable import fsync_directory, replace_file
 from scratchflow.model.decoding import decoded
 from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.workspace.former import Former, note_former, number_of
 from scratchflow.workspace.workspace import STATE_NAME, Workspace
 
 _BASE = "base.json"
@@ -101,12 +102,13 @@ def write_base(
     workspace: Workspace, store: Path, snapshot: str, store_id: str = "", profile: str = ""
 ) -> None:
     """Notes that the workspace equals this snapshot now."""
+    _note_former(workspace)
     note = Base(
         snapshot=snapshot,
         store=str(store),
         store_id=store_id,
         profile=profile,
-        inode=_inode(workspace.path),
+        inode=number_of(workspace.path),
     )
     _write(workspace.state / _BASE, note)
 
@@ -120,8 +122,15 @@ def note_saving(workspace: Workspace, snapshot: str) -> None:
 
 def forget_base(workspace: Workspace) -> None:
     """Removes the note, before the workspace is changed."""
+    _note_former(workspace)
     _remove(workspace.state / _BASE)
     _remove(cache_path(workspace))
+
+
+def _note_former(workspace: Workspace) -> None:
+    base = _read_base(workspace)
+    if base is not None:
+        note_former(workspace, Former(base.inode, base.snapshot))
 
 
 def read_restoring(workspace: Workspace) -> Restoring | None:
@@ -153,13 +162,6 @@ def end_restoring(workspace: Workspace) -> None:
 def cache_path(workspace: Workspace) -> Path:
     """Where the scan cache lies; losing it costs time, never data."""
     return workspace.state / _CACHE
-
-
-def _inode(directory: Path) -> int:
-    try:
-        return os.lstat(directory).st_ino
-    except OSError:
-        return 0
 
 
 def _read_base(workspace: Workspace) -> Base | None:

@@ -74,12 +74,19 @@ def foretold_words(copy: SavedCopy, own: str, *, name_node: bool) -> Iterator[st
             f"there is no workspace on `{copy.node}`: nothing to back up" if where else NO_WORKSPACE
         )
     for name, seen in foretold.items():
-        if seen.kind != "unchanged":
-            what = "the workspace" if name == own else f"workspace `{name}`"
-            yield f"the last backup{where} would save {what}: {_changes(seen)}"
-        elif name == own:
-            on_node = f" on `{copy.node}`" if name_node else ""
-            yield f"nothing changed{on_node} since snapshot {seen.snapshot}"
+        if name == own:
+            yield foretold_of_own(seen, copy.node if name_node else "")
+        elif seen.kind != "unchanged":
+            yield f"the last backup{where} would save workspace `{name}`: {_changes(seen)}"
+
+
+def foretold_of_own(seen: BackupTaken, node: str = "") -> str:
+    """What the last backup would store of the profile's own workspace; with the node, where there are several."""
+    if seen.kind != "unchanged":
+        where = f" of `{node}`" if node else ""
+        return f"the last backup{where} would save the workspace: {_changes(seen)}"
+    on_node = f" on `{node}`" if node else ""
+    return f"nothing changed{on_node} since snapshot {seen.snapshot}"
 
 
 def _changes(seen: BackupTaken) -> str:

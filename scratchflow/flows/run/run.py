@@ -32,7 +32,8 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     is_elsewhere = wanted.detach or wanted.every_node
     if not is_elsewhere and is_here(settings, caller.environment):
         with cluster_of(settings, caller, emit) as cluster:
-            place = cluster.at_workspace("run place", RunAt(for_shell=for_shell), RunPlace)
+            asked = RunAt(_whole_path(wanted), for_shell=for_shell)
+            place = cluster.at_workspace("run place", asked, RunPlace)
         _warn_if_behind(place, emit)
         with question_open(emit):  # the terminal is the command's now
             _become(place, wanted)
@@ -42,7 +43,7 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
         found = _carrier(cluster, wanted)
         # Of a command that nobody watches, nobody would see that its directory is not there.
-        cwd = os.fsencode(wanted.cwd) if wanted.detach else b""
+        cwd = os.fsencode(wanted.cwd) if wanted.detach else _whole_path(wanted)
         asked = RunAt(cwd, for_shell=for_shell)
         node = EVERY_NODE if wanted.every_node else ""
         place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id, node=node)
@@ -59,6 +60,11 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         with question_open(emit):  # the terminal is the command's now
             code = Foreground(start, place).code()
     return RunEnded(node=found.node, job_id=found.job_id, code=code)
+
+
+def _whole_path(wanted: Wanted) -> bytes:
+    """The directory, when it is no part of the workspace."""
+    return os.fsencode(wanted.cwd) if os.path.isabs(wanted.cwd) else b""
 
 
 def _warn_if_behind(place: RunPlace, emit: Emit) -> None:

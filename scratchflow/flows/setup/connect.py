@@ -12,7 +12,7 @@ from scratchflow.model.errors.ssh import AuthNeeded, HostNotFound
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.text import closest
 from scratchflow.reach.login import reach_login
-from scratchflow.ssh.config.hosts import hosts_in_config
+from scratchflow.ssh.config.hosts import hosts_in_config, why_passed_over
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import ResolvedHost, leads_nowhere, resolve
 from scratchflow.ssh.transport.base import LOGIN_COMMAND, Transport
@@ -71,8 +71,11 @@ def require_found(login: str, places: SshPaths) -> None:
 
 def _not_found(login: str, places: SshPaths) -> HostNotFound:
     """The same with the hosts that there are: a mistyped name is the usual reason."""
+    name = login.rpartition("@")[2]
+    if why := why_passed_over(places, name):
+        return HostNotFound(host=login, suggestion="", remedy=why)
     hosts = hosts_in_config(places)
-    guess = closest(login.rpartition("@")[2], hosts)
+    guess = closest(name, hosts)
     suggestion = f"; did you mean `{guess}`?" if guess else ""
     known = f"hosts in your ssh config: {', '.join(hosts[:8])}" if hosts else ""
     remedy = known or "type it as you would after `ssh`, like `me@login.cluster.example`"

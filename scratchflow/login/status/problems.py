@@ -30,7 +30,7 @@ from scratchflow.model.results.status import (
     SessionShown,
     WorkspaceShown,
 )
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, printable
 from scratchflow.model.times import iso_time
 from scratchflow.node.environment.missing import (
     ENVIRONMENT_MISSING,
@@ -38,6 +38,7 @@ from scratchflow.node.environment.missing import (
     missing_in_words,
     missing_layer,
 )
+from scratchflow.node.renamed import all_renamed, on_scratch, ways_out
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.writable import WriteTrial, refuse_unwritable
@@ -169,6 +170,30 @@ def workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterat
             detail=f"`{workspace.path}` is not on `{held.node}` any more",
             fix=f"if it was renamed, `ls {quote(str(Path(workspace.path).parent))}` there shows it, and `mv` gives it"
             " its name back; `scratchflow restore` brings the last snapshot back",
+        )
+
+
+def workspace_renamed(
+    login: LoginHost,
+    held: Allocation | None,
+    heartbeat: Heartbeat | None,
+    *,
+    is_there: bool,
+) -> Iterator[Problem]:
+    """Directories that were the workspace under its name. On another machine its auto-backup sees them."""
+    there = login.workspace_of(held)
+    if is_here(login.settings, login.environment, held):
+        found = all_renamed(there, expand(login.profile.store, login.environment))
+    else:
+        found = [Path(one) for one in heartbeat.renamed] if heartbeat else []
+    for path in found:
+        its_name = (
+            f"`{on_scratch(there.scratch, 'mv', path.name, there.name)}` gives it its name back; "
+        )
+        yield Problem(
+            name="workspace.renamed",
+            detail=f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it",
+            fix=f"{'' if is_there else its_name}{ways_out(there, path)}",
         )
 
 

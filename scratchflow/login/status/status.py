@@ -43,6 +43,7 @@ from scratchflow.login.status.problems import (
     workspace_behind,
     workspace_gone,
     workspace_linked,
+    workspace_renamed,
 )
 from scratchflow.login.status.running import running_shown
 from scratchflow.login.status.saved import saved_shown
@@ -258,6 +259,7 @@ def _stored(
                 *left,
                 *(() if former else workspace_gone(workspace, held)),
                 *autobackup_off(workspace, held, autobackup),
+                *workspace_renamed(login, held, heartbeat, is_there=workspace.exists is True),
                 *workspace_linked(login, held, heartbeat),
                 *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),
                 *(() if replaced else workspace_behind(workspace, place, catalogue)),

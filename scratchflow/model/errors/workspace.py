@@ -30,8 +30,7 @@ class WorkspaceRenamed(ScratchflowError):
     exit_code = 35
     message = "`{path}` was renamed to `{now}` on {node}; no snapshot has what changed in it since {snapshot}"
     hint = (
-        "`scratchflow run -- mv {now:sh} {path:sh}` gives it its name back;"
-        " `scratchflow restore` brings the last snapshot beside it"
+        "`{way}` gives it its name back; `scratchflow restore` brings the last snapshot beside it"
     )
 
 

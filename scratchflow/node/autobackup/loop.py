@@ -34,6 +34,7 @@ from scratchflow.model.errors.workspace import (
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.results.backup import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
+from scratchflow.model.text import printable
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.compaction import Compaction
 from scratchflow.node.autobackup.job_guard import JobGuard
@@ -48,6 +49,7 @@ from scratchflow.node.autobackup.signals import LoopSignals
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import directory_of, missing_layer
 from scratchflow.node.progress import Notifier
+from scratchflow.node.renamed import all_renamed
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.cut_off import forget_cut_off, note_cut_off
@@ -60,6 +62,7 @@ from scratchflow.workspace.workspace import expand, link_seen
 NICE = 10
 _AUTOMATIC = {"auto", "final"}
 _ASK_SLURM_EVERY_S = 60.0
+_MOST_RENAMED = 20  # what is told of them must fit into the heartbeat's file
 
 
 def run_autobackup(
@@ -308,6 +311,7 @@ class _Loop:
             beats=self._life.beats + 1,
             workspace_exists=_is_directory(self._context.workspace.path),
             workspace_link=link_seen(self._context.workspace),
+            renamed=self._renamed(),
             missing_layer=missing,
             missing_path=directory_of(layers, missing) if missing else "",
             damaged=self._scrub.damaged,
@@ -323,6 +327,10 @@ class _Loop:
             if self._is_cut_off:
                 forget_cut_off(self._home, self._place, self._life.node)
             self._is_cut_off = False
+
+    def _renamed(self) -> list[str]:
+        found = all_renamed(self._context.workspace, self._context.store)
+        return [printable(path) for path in found[:_MOST_RENAMED]]
 
     def _job_is_over(self) -> bool:
         """Asks Slurm now and then, because the end may have moved; without an answer nothing changes."""

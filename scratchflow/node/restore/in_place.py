@@ -25,6 +25,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.base_note import is_of_this_job, note_equal, note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.renamed import warn_of_renamed
 from scratchflow.node.restore.checks import (
     is_filled_in_place,
     refuse_closed_paths,
@@ -85,6 +86,7 @@ def restore_all(
 ) -> tuple[Restored, Known | None]:
     """Only the difference, where the workspace is known to be one; else everything."""
     refuse_links(context.workspace.scratch, source.roots)
+    warn_of_renamed(context, notify)
     if source.manifest and (
         is_difference(context, catalogue, interrupted, source.roots)
         or _is_filled_in_place(context, source)

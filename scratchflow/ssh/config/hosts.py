@@ -6,50 +6,29 @@ few is no harm, since any other can be typed.
 
 from __future__ import annotations
 
-import glob
-import os
-import re
-import shlex
-from collections.abc import Iterator
-from pathlib import Path
-
+from scratchflow.model.text import printable
+from scratchflow.ssh.config.lines import Line, config_lines
 from scratchflow.ssh.config.names import is_login
 from scratchflow.ssh.config.paths import SshPaths
-
-_DEEPEST = 4
-_LINE = re.compile(r"\s*(host|include)(?:\s*=\s*|\s+)(.*)", re.IGNORECASE)
 
 
 def hosts_in_config(places: SshPaths) -> list[str]:
     """Every plain name after a `Host`, in the order of the file; our own aliases are none of them."""
-    return list(dict.fromkeys(_hosts(places.config, places, 0)))
+    lines = (one for one in config_lines(places) if one.word == "host" and not one.scope)
+    return list(dict.fromkeys(name for one in lines for name in one.arguments if is_login(name)))
 
 
-def _hosts(file: Path, places: SshPaths, depth: int) -> Iterator[str]:
-    try:
-        text = file.read_text("utf-8", "replace")
-    except OSError:
-        return
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        words = _words(match[2]) if match else []
-        if match and match[1].lower() == "host":
-            yield from (word for word in words if is_login(word))
-        elif match and depth < _DEEPEST:
-            for included in _files(words, places):
-                yield from _hosts(included, places, depth + 1)
+def why_passed_over(places: SshPaths, host: str) -> str:
+    """Why ssh does not go by the `Host` of this name: what includes it stands below another one. Empty without one."""
+    for line in config_lines(places):
+        if line.word == "host" and line.scope and host in line.arguments:
+            return _below(places, line, host)
+    return ""
 
 
-def _files(patterns: list[str], places: SshPaths) -> Iterator[Path]:
-    for pattern in patterns:
-        full = os.path.join(places.config.parent, os.path.expanduser(pattern))
-        for name in sorted(glob.glob(full)):
-            if places.directory not in Path(name).parents:
-                yield Path(name)
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text, comments=True)
-    except ValueError:  # a quote that is not closed
-        return []
+def _below(places: SshPaths, line: Line, host: str) -> str:
+    config, file, scope = (printable(one) for one in (places.config, line.file, line.scope))
+    return (
+        f"`Host {host}` is in `{file}`, whose `Include` stands below `{scope}` and is read for that alone;"
+        f" move the `Include` to the top of `{config}`"
+    )

@@ -1,47 +1,26 @@
-"""Why ssh does not get to our file of an alias, as the user's ssh config and what it includes say it.
-
-Files are read, and no ssh is started: what only a `Match exec` could say is not seen here.
-"""
+"""Why ssh does not get to our file of an alias, as the user's ssh config and what it includes say it."""
 
 from __future__ import annotations
 
-import glob
-import os
-import shlex
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from pathlib import Path
-
-import msgspec
 
 from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.text import printable
-from scratchflow.ssh.config.paths import SshPaths, passwd_home
+from scratchflow.ssh.config.lines import Line, config_lines, is_ours
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.user_file import read_user_file
-
-_BOM = b"\xef\xbb\xbf"
-_EVERY_HOST = {"*", "all"}
-
-
-class _Setting(msgspec.Struct, frozen=True):
-    """One line as ssh comes by it. `scope` is the `Host` or `Match` that it is under; empty when that is every host."""
-
-    word: str
-    rest: str
-    file: Path
-    scope: str
 
 
 def why_unread(places: SshPaths, alias: str) -> str:
     """Why ssh does not get to our file of this alias; empty when it does, or the config cannot be read."""
     try:
-        content = read_user_file(places).content or b""
+        read_user_file(places)
     except SshConfigRefused:
         return ""
     name, shadow = printable(places.config), ""
-    for one in _settings_of(places, places.config, content, "", set()):
-        if _is_ours(places, one):
+    for one in config_lines(places):
+        if is_ours(places, one):
             below = (
                 f"in {_file(places, one)}, scratchflow's lines stand below `{printable(one.scope)}`"
             )
@@ -50,7 +29,7 @@ def why_unread(places: SshPaths, alias: str) -> str:
     return f"`{name}` lacks scratchflow's lines"
 
 
-def _shadow(places: SshPaths, one: _Setting, alias: str) -> str:
+def _shadow(places: SshPaths, one: Line, alias: str) -> str:
     """Why a line before ours wins: for each setting, ssh goes by the first value."""
     if one.scope:
         return ""
@@ -63,67 +42,12 @@ def _shadow(places: SshPaths, one: _Setting, alias: str) -> str:
     return ""
 
 
-def _file(places: SshPaths, one: _Setting) -> str:
+def _file(places: SshPaths, one: Line) -> str:
     name = f"`{printable(places.config)}`"
     return name if one.file == places.config else f"`{printable(one.file)}`, which {name} includes,"
 
 
-def _is_ours(places: SshPaths, one: _Setting) -> bool:
-    return one.word == "include" and f"{places.directory.name}/" in one.rest
-
-
-def _settings_of(
-    places: SshPaths, file: Path, content: bytes, outer: str, seen: set[tuple[Path, bool]]
-) -> Iterator[_Setting]:
-    """The lines of a file and, behind each `Include` but ours, of what it includes.
-
-    A file is read once for every host and once for some, so that circles end: ssh refuses them.
-    """
-    scope = outer
-    for word, rest in _lines(content):
-        if word in {"host", "match"}:
-            scope = outer or ("" if rest.lower() in _EVERY_HOST else f"{word.title()} {rest}")
-        one = _Setting(word, rest, file, outer if word in {"host", "match"} else scope)
-        yield one
-        if word != "include" or _is_ours(places, one):
-            continue
-        for path in _included(rest):
-            if (path, not scope) not in seen:
-                seen.add((path, not scope))
-                yield from _settings_of(places, path, _content(path), scope, seen)
-
-
-def _lines(content: bytes) -> Iterator[tuple[str, str]]:
-    """Each line's keyword, in lower case, and what follows it."""
-    for line in content.removeprefix(_BOM).decode("utf-8", "surrogateescape").splitlines():
-        word, _, rest = line.strip().replace("=", " ", 1).partition(" ")
-        if word and not word.startswith("#"):
-            yield word.lower(), rest.strip()
-
-
-def _included(rest: str) -> Iterator[Path]:
-    """The files of an `Include`, in ssh's order; relative ones are of the `.ssh` that ssh goes by."""
-    home = passwd_home()
-    for pattern in _arguments(rest):
-        own = f"{home}{pattern[1:]}" if pattern[:2] == "~/" else os.path.expanduser(pattern)
-        yield from map(Path, sorted(glob.glob(os.path.join(home, ".ssh", own))))
-
-
-def _arguments(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest, comments=True)
-    except ValueError:  # a quote that is not closed: ssh refuses the line
-        return []
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes() if path.is_file() else b""
-    except OSError:
-        return b""
-
-
-def _names(one: _Setting, alias: str) -> bool:
+def _names(one: Line, alias: str) -> bool:
     """Whether a `Host` or `Match` line is about this alias in particular."""
     words = [word.strip('"') for word in one.rest.split()]
     if one.word == "match":

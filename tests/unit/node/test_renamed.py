@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from shlex import quote
 from shutil import rmtree
 
 import msgspec
 import pytest
 
 from scratchflow.model.errors.workspace import WorkspaceRenamed
-from scratchflow.model.requests import SaveNode, Settle
-from scratchflow.node.renamed import renamed_to
+from scratchflow.model.requests import Backup, SaveNode, Settle
+from scratchflow.node.backup import requested_backup
+from scratchflow.node.renamed import all_renamed, renamed_to
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.workspace.notes import Base, noted_base, write_base
+from scratchflow.workspace.workspace import Workspace
 from tests.unit.conftest import Desk
 
 
@@ -26,6 +31,18 @@ def renamed(desk: Desk) -> Desk:
     return desk
 
 
+def _there(desk: Desk) -> tuple[Workspace, Path]:
+    return desk.context.workspace, desk.context.store
+
+
+def _own(desk: Desk, name: str) -> Desk:
+    """As with `--set workspace=NAME`."""
+    profile = msgspec.structs.replace(desk.context.profile, workspace=name)
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    workspace = Workspace(desk.scratch, name)
+    return Desk(msgspec.structs.replace(desk.context, settings=settings, workspace=workspace))
+
+
 def _note(desk: Desk) -> Base:
     note = noted_base(desk.context.workspace)
     assert note is not None
@@ -33,9 +50,9 @@ def _note(desk: Desk) -> Base:
 
 
 def test_it_is_found_by_its_number_and_its_names(renamed: Desk) -> None:
-    assert renamed_to(renamed.context) == renamed.scratch / "thesis"
+    assert renamed_to(*_there(renamed)) == renamed.scratch / "thesis"
     (renamed.scratch / "thesis").rename(renamed.work)
-    assert renamed_to(renamed.context) is None
+    assert renamed_to(*_there(renamed)) is None
 
 
 def test_another_directory_that_was_given_the_number_is_not_taken_for_it(renamed: Desk) -> None:
@@ -43,15 +60,15 @@ def test_another_directory_that_was_given_the_number_is_not_taken_for_it(renamed
     other = renamed.scratch / "conda"
     note = msgspec.structs.replace(_note(renamed), inode=other.stat().st_ino)
     (renamed.context.workspace.state / "base.json").write_bytes(msgspec.json.encode(note))
-    assert renamed_to(renamed.context) is None
+    assert renamed_to(*_there(renamed)) is None
     (other / "README").write_text("a name that the workspace had, too")
-    assert renamed_to(renamed.context) == other
+    assert renamed_to(*_there(renamed)) == other
 
 
 def test_a_note_of_an_earlier_version_says_nothing(renamed: Desk) -> None:
     note = msgspec.structs.replace(_note(renamed), inode=0)
     (renamed.context.workspace.state / "base.json").write_bytes(msgspec.json.encode(note))
-    assert renamed_to(renamed.context) is None
+    assert renamed_to(*_there(renamed)) is None
     saved = save_node(renamed.context, renamed.notify, SaveNode(message="before clear"))
     maybe = "(`work`, which it may be, is gone)"
     assert sorted(saved.unsaved_paths) == [f"conda {maybe}", f"thesis {maybe}"]
@@ -61,9 +78,10 @@ def test_up_does_not_put_an_older_state_in_its_place(renamed: Desk) -> None:
     with pytest.raises(WorkspaceRenamed) as refused:
         settle(renamed.context, renamed.notify, Settle())
     thesis = renamed.scratch / "thesis"
-    assert f"mv {thesis} {renamed.work}`" in refused.value.shown_hint
+    assert f"run --cwd {renamed.scratch} -- mv thesis work`" in refused.value.shown_hint
     assert not renamed.work.exists()
     renamed.restore()  # whoever asks for it gets it
+    assert "workspace.renamed" in renamed.warnings
     assert (thesis / "unsaved").read_text() == "precious"
     assert settle(renamed.context, renamed.notify, Settle()).action == "nothing"
 
@@ -95,3 +113,61 @@ def test_the_number_is_noted_with_the_snapshot(desk: Desk) -> None:
     rmtree(desk.work)
     write_base(workspace, desk.context.store, _note(desk).snapshot)
     assert _note(desk).inode == 0
+
+
+def _restored(desk: Desk) -> None:
+    desk.restore()
+
+
+def _made_anew(desk: Desk) -> None:
+    desk.write("work/a", "another")
+
+
+def _made_anew_and_saved(desk: Desk) -> None:
+    _made_anew(desk)
+    desk.backup(allow_shrink=True)
+
+
+def _again(desk: Desk) -> None:
+    """And the one after it, too."""
+    desk.restore()
+    desk.work.rename(desk.scratch / "a second one")
+    desk.restore()
+
+
+@pytest.mark.parametrize("then", [_restored, _made_anew, _made_anew_and_saved, _again])
+def test_it_is_not_forgotten_when_another_one_is_in_its_place(
+    desk: Desk, then: Callable[[Desk], None]
+) -> None:
+    desk.write("work/a", "one")
+    desk.backup()
+    desk.write("work/unsaved", "precious")
+    desk.work.rename(desk.scratch / "thesis")
+    then(desk)
+    assert renamed_to(*_there(desk)) is None
+    names = ["a second one", "thesis"] if then is _again else ["thesis"]
+    assert [path.name for path in all_renamed(*_there(desk))] == names
+    saved = save_node(desk.context, desk.notify, SaveNode(message="before clear"))
+    assert saved.unsaved_paths == [f"{name} (it was `work`)" for name in names]
+    (way,) = saved.unsaved_ways
+    assert f"--set {quote(f'workspace={names[0]}')} backup` saves `{names[0]}`" in way
+    assert not saved.other_files
+    desk.events.clear()
+    requested_backup(desk.context, desk.notify, Backup(allow_shrink=True))
+    assert desk.warnings.count("workspace.renamed") == len(names)
+
+
+def test_what_became_a_workspace_of_its_own_or_went_is_forgotten(desk: Desk) -> None:
+    desk.write("work/a", "one")
+    desk.backup()
+    for name in ("kept", "deleted", "emptied"):
+        desk.work.rename(desk.scratch / name)
+        desk.restore()
+    assert len(all_renamed(*_there(desk))) == 3
+    _own(desk, "kept").backup()
+    rmtree(desk.scratch / "deleted")
+    rmtree(desk.scratch / "emptied")
+    (desk.scratch / "emptied").mkdir()
+    assert all_renamed(*_there(desk)) == []
+    saved = save_node(desk.context, desk.notify, SaveNode(message="before clear"))
+    assert saved.unsaved == 0

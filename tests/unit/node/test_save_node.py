@@ -533,7 +533,7 @@ def test_the_way_out_fits_why_something_is_not_saved(desk: Desk) -> None:
     other.backup()
     rmtree(find_place(other.context.store, "work_exp").directory)
     (way,) = save(desk).unsaved_ways
-    assert f"`scratchflow run -- rm -r {desk.scratch}/work_exp` deletes it" in way
+    assert f"`scratchflow run --cwd {desk.scratch} -- rm -r work_exp` deletes it" in way
     (desk.scratch / "work_exp").rename(desk.scratch / "work_exp.old")  # as it says
     assert save(desk).unsaved == 0
     desk.write("work/closed").chmod(0)

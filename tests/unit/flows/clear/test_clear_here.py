@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.flows.clear.clear import ClearOptions, clear_on
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import UnsavedAtFormerScratch, WorkspaceMissing
+from scratchflow.model.events import Log
 from scratchflow.model.results.allocation import Cleared
-from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken
 from scratchflow.model.results.serve import ServersStopped
 from tests.unit.flows.told import ToldCluster
 
@@ -63,3 +65,27 @@ def test_without_a_backup_none_is_taken(tmp_path: Path) -> None:
     cluster = cluster_with(tmp_path, NoSpace(path="/store", reason="no space"))
     assert clear(cluster, backup=False).snapshot is None
     assert cluster.done == ENDED
+
+
+def test_a_dry_run_says_what_the_last_backup_would_store(tmp_path: Path) -> None:
+    seen = BackupTaken(
+        snapshot=None,
+        kind="incremental",
+        parent=None,
+        files=5,
+        bytes=9000,
+        changed_files=2,
+        changed_bytes=2048,
+        stored_bytes=0,
+        duration_s=0.1,
+    )
+    cluster = cluster_with(tmp_path, seen)
+    assert clear(cluster, dry_run=True).commands == ["scratchflow backup"]
+    (said,) = [one.message for one in cluster.told if isinstance(one, Log)]
+    assert said.startswith("the last backup would save the workspace: 2 files (2.00 KiB) changed")
+    assert cluster.done == ["backup"]
+    same = msgspec.structs.replace(seen, snapshot="20261119T083418Z-a04bad", kind="unchanged")
+    cluster = cluster_with(tmp_path, same)
+    clear(cluster, dry_run=True)
+    (said,) = [one.message for one in cluster.told if isinstance(one, Log)]
+    assert said == "nothing changed since snapshot 20261119T083418Z-a04bad"
