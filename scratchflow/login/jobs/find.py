@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
+from scratchflow.cluster.slurm.batch.names import fitted_name
 from scratchflow.cluster.slurm.batch.sbatch import number_ranges
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors.jobs import JobMissing, TaskMissing
@@ -98,9 +99,12 @@ def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int 
     """
     text = wanted.strip()
     found, task = _numbered(records, text)
+    named, its_task = _named(records, text)
     if not found:
-        named, task = _named(records, text)
-        found = named[-1:]
+        found, task = named[-1:], its_task
+    elif named and task == its_task and _is_end(found[0], text.partition("_")[0]):
+        # Nobody chose the end of an id: it may be what another job is named.
+        found = list({one.id: one for one in [*found, named[-1]]}.values())
     if not found:
         none_yet = "" if records else ": none was submitted yet"
         raise JobMissing(wanted=wanted, detail=none_yet)
@@ -112,6 +116,10 @@ def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int 
     return found[0], task
 
 
+def _is_end(record: JobRecord, text: str) -> bool:
+    return record.id.endswith(text) and str(record.number) != text
+
+
 def _numbered(records: Sequence[JobRecord], text: str) -> tuple[Sequence[JobRecord], int | None]:
     """By number, id or `last`, and the task."""
     found = _fitting(records, text)
@@ -121,11 +129,16 @@ def _numbered(records: Sequence[JobRecord], text: str) -> tuple[Sequence[JobReco
 
 
 def _named(records: Sequence[JobRecord], text: str) -> tuple[list[JobRecord], int | None]:
-    """By name, and the task."""
-    found = [record for record in records if record.name == text]
+    """By name, and the task; also by the name as it was asked for, of which Slurm's is made."""
+    found = _of_name(records, text)
     if found or not (match := _TASK.fullmatch(text)):
         return found, None
-    return [record for record in records if record.name == match[1]], int(match[2])
+    return _of_name(records, match[1]), int(match[2])
+
+
+def _of_name(records: Sequence[JobRecord], text: str) -> list[JobRecord]:
+    found = [record for record in records if record.name == text]
+    return found or [record for record in records if record.name == fitted_name(text)]
 
 
 def _no_task(record: JobRecord, task: int) -> TaskMissing:

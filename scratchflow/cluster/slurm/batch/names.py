@@ -27,9 +27,15 @@ def job_of_name(text: str) -> str | None:
 
 def fitting_name(text: str) -> str:
     """What a job can be called after a program or a script."""
-    return _UNFIT.sub("-", text).strip("-.")[:64] or "job"
+    return fitted_name(text) or "job"
+
+
+def fitted_name(text: str) -> str:
+    """What of a name is left that Slurm and a file can have; empty for none."""
+    return _UNFIT.sub("-", text).strip("-.")[:64]
 
 
 def means_another(name: str) -> bool:
-    """Whether a job of this name could not be asked for by it: a number, `6_1` and `last` keep their meaning."""
-    return bool(name) and _MEANS_ANOTHER.fullmatch(fitting_name(name)) is not None
+    """Whether a job of this name could not be asked for by it: a number, `6_1`, `last` and an id keep their meaning."""
+    fitting = fitting_name(name)
+    return bool(name) and (_MEANS_ANOTHER.fullmatch(fitting) is not None or is_job_id(fitting))

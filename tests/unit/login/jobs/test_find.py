@@ -83,3 +83,27 @@ def test_a_number_is_taken_before_a_name() -> None:
     jobs = Jobs([ARRAY, LIKE_A_NUMBER], [], said.append)
     assert jobs.find("42") == (ARRAY, None)
     assert (jobs.find("last"), said) == ((LIKE_A_NUMBER, None), [])
+
+
+def test_a_name_that_is_the_end_of_another_jobs_id_is_told_to_be_both() -> None:
+    """Whoever prunes or cancels by it would hit the other one."""
+    unlucky = msgspec.structs.replace(SWEEP, name="3f2a9c")
+    with pytest.raises(JobMissing, match=f"it could be `{FIRST.id}`, `{unlucky.id}`"):
+        find_job([FIRST, unlucky], "3f2a9c")
+    assert find_job([FIRST, unlucky], FIRST.id) == (FIRST, None)
+    assert find_job([FIRST, unlucky], "43") == (unlucky, None)
+    own = msgspec.structs.replace(FIRST, name="3f2a9c")
+    assert find_job([own], "3f2a9c") == (own, None)
+    array = msgspec.structs.replace(SWEEP, id="20261117T093100Z-3f2a9c", name="x")
+    named = msgspec.structs.replace(SWEEP, name="3f2a9c")
+    with pytest.raises(JobMissing, match="it could be"):
+        find_job([array, named], "3f2a9c_1")
+
+
+def test_a_name_is_also_found_as_it_was_asked_for() -> None:
+    named = msgspec.structs.replace(SWEEP, name="with-space")
+    assert find_job([named, FIRST], "with space") == (named, None)
+    assert find_job([named, FIRST], "with space_1") == (named, 1)
+    for nothing in ("..", "☃", " "):
+        with pytest.raises(JobMissing):
+            find_job([msgspec.structs.replace(named, name="job")], nothing)

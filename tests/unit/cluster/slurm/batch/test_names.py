@@ -36,8 +36,8 @@ def test_a_name_that_could_be_misread_is_refused(name: str) -> None:
         batch_name(name, JOB)
 
 
-@pytest.mark.parametrize("name", ["6", "0012", "6_1", "last", "last_3", "-6-"])
-def test_numbers_and_last_are_no_names(name: str) -> None:
+@pytest.mark.parametrize("name", ["6", "0012", "6_1", "last", "last_3", "-6-", JOB])
+def test_numbers_ids_and_last_are_no_names(name: str) -> None:
     assert means_another(name)
 
 
