@@ -47,6 +47,10 @@ MAX_SIZE = (1 << 63) - 1
 READ_BYTES = 1 << 20
 DIGEST_BYTES = 16
 REMNANTS = (3, 5)  # versions of archives of which only what others need is left
+WITHOUT_CHECK = (
+    "the damage may be elsewhere than in what you want: with --no-check all that can be read comes back,"
+    " each frame compared with its own checksum; or restore an older snapshot"
+)
 CHECKSUM = b',\n  "checksum": "'
 COLUMNS = [
     ("mode", "H"),
@@ -1051,7 +1055,12 @@ def restore(store, arguments):
     if not arguments.no_check:
         for archive_id in used_archives(index):
             say("checking %s.tar.lz4" % archive_id)
-            check_archive(store, archive_id)
+            try:
+                check_archive(store, archive_id)
+            except Newer:
+                raise
+            except Trouble as trouble:
+                raise Trouble("%s\n%s" % (trouble, WITHOUT_CHECK))
     building = target + ".unfinished"
     try:
         os.mkdir(building, 0o700)

@@ -317,6 +317,26 @@ def test_without_the_first_check_a_damaged_frame_is_still_found(
     assert not (tmp_path / "x").exists()
 
 
+def test_damage_elsewhere_in_an_archive_keeps_nothing_from_coming_back(
+    desk: Desk, tmp_path: Path
+) -> None:
+    for name in ("gone", "kept"):  # each has frames of its own
+        desk.write(f"work/{name}", os.urandom(9_000_000))
+    desk.backup()
+    (desk.work / "gone").unlink()
+    desk.write("work/more", "x")
+    desk.backup(allow_shrink=True)
+    store = copied(desk, tmp_path / "copy")
+    flip(store / f"{desk.ids[0]}.tar.lz4", 3_000_000)
+    refused = run(store, "restore", "latest", "--to", str(tmp_path / "x"))
+    assert refused.returncode == 1
+    assert "with --no-check all that can be read comes back" in refused.stderr
+    done = run(store, "restore", "latest", "--no-check", "--to", str(tmp_path / "x"))
+    assert done.returncode == 0, done.stderr
+    assert desk.content(tmp_path / "x/work") == desk.content()
+    assert run(store, "restore", desk.ids[0], "--no-check", "--to", str(tmp_path / "y")).returncode
+
+
 def test_latest_is_never_silently_an_older_one(history: Desk, tmp_path: Path) -> None:
     store = copied(history, tmp_path / "copy")
     (store / f"{history.ids[-1]}.json").write_text("{}")
