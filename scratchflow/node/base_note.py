@@ -15,10 +15,11 @@ from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
-from scratchflow.workspace.notes import cache_path, noted_base, write_base
+from scratchflow.workspace.notes import cache_path, noted_base, read_base, write_base
 
 if TYPE_CHECKING:
     from scratchflow.archive.scan.cache import ScanCache
@@ -134,6 +135,18 @@ def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
     """Whether this very job restored the copy on this node, or stored something of it."""
     records = [record for record in read_nodes(place) if record.node == context.node]
     return any(is_of_job(record, context) for record in records)
+
+
+def older_copy(context: NodeContext) -> tuple[str, str] | None:
+    """Its snapshot and the newest one, of a copy that an earlier job left when work went on elsewhere; None of any other."""
+    base = read_base(context.workspace, context.store)
+    if base is None or context.job_id is None:
+        return None
+    place = find_place(context.store, context.workspace.name)
+    newest = read_catalogue(place).newest_id
+    if newest is None or base == newest or is_of_this_job(context, place):
+        return None
+    return base, newest
 
 
 def _this_job(context: NodeContext) -> tuple[int | None, str]:

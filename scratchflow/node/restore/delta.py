@@ -22,7 +22,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.restore import NotSaved
 from scratchflow.model.results.restore import Restored
-from scratchflow.node.base_note import note_half_restored, note_restored
+from scratchflow.node.base_note import note_half_restored, note_restored, older_copy
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
@@ -80,7 +80,8 @@ def restore_difference(
 
     begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
-        saved = _save_changes(context, notify, source, beside=options.beside)
+        beside = options.beside or resume or older_copy(context) is not None
+        saved = _save_changes(context, notify, source, beside=beside)
         scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
         delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
@@ -169,7 +170,11 @@ def _without_equal(context: NodeContext, delta: deltas.Delta, index: Index) -> d
 def _save_changes(
     context: NodeContext, notify: Notifier, source: Source, *, beside: bool
 ) -> Saved | None:
-    """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
+    """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing.
+
+    Half of two states, or a copy beside which work went on elsewhere, is never the newest work, not even until the
+    restore is through: a node that fails before would have it taken for that.
+    """
     message = f"{BEFORE_RESTORING}{source.id}"
     if not saves_first(context, source):
         return None

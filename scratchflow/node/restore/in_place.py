@@ -22,7 +22,7 @@ from scratchflow.model.errors.workspace import NoWorkspaceForPart, WorkspaceBehi
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import is_of_this_job, note_equal, note_half_restored, note_restored
+from scratchflow.node.base_note import note_equal, note_half_restored, note_restored, older_copy
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.renamed import warn_of_renamed
@@ -63,13 +63,12 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
     end_restoring,
     forget_base,
-    read_base,
     read_restoring,
 )
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
@@ -233,11 +232,9 @@ def _refuse_older_copy(context: NodeContext) -> None:
 
     A safety snapshot of it would count as the newest work, and the newest one as a fork.
     """
-    place = find_place(context.store, context.workspace.name)
-    base, newest = read_base(context.workspace, context.store), read_catalogue(place).newest_id
-    if base in {None, newest} or newest is None or context.job_id is None:
-        return
-    if not is_of_this_job(context, place):
+    older = older_copy(context)
+    if older is not None:
+        base, newest = older
         raise WorkspaceBehind(path=context.workspace.path, snapshot=base, newest=newest)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from scratchflow.archive.restore import apply_delta
 from scratchflow.flows import up
 from scratchflow.model.errors.hop import WorkDiverged
 from scratchflow.model.errors.workspace import WorkspaceBehind, WorkspaceIsLink
@@ -410,3 +411,39 @@ def test_an_environment_that_did_not_come_along_is_told_wherever_the_workspace_c
     desk.write("env/bin/activate")
     there = settled(desk)
     assert (there.action, there.missing_layer) == ("nothing", "")
+
+
+def test_a_copy_that_fell_behind_is_never_the_newest_work_while_it_is_restored(
+    desk: Desk, elsewhere: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that fails in the middle of `hop` would have half of two states brought back as the newest."""
+    newest = elsewhere.ids[-1]
+    desk.write("work/left", "unsaved in yesterday's copy")
+    elsewhere.write("work/second", "x")
+    wanted = str(elsewhere.backup().snapshot)
+    target = in_job(desk, 3)
+
+    def killed(applying: apply_delta._Application, *_: object) -> None:
+        applying.displacing.before_change()
+        (desk.work / "second").write_text("half")
+        raise KeyboardInterrupt
+
+    saved = []
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(apply_delta._Application, "run", killed)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                settled(target)
+            catalogue = read_catalogue(desk.place)
+            assert catalogue.newest_id == wanted
+            saved.append(catalogue.snapshots[-1])
+    assert [one.purpose for one in saved] == ["safety", "safety"]
+    assert all(one.beside for one in saved)
+    done = settled(target)
+    assert (done.action, done.snapshot) == ("restored", wanted)
+    assert desk.content() == elsewhere.content()
+    assert read_catalogue(desk.place).newest_id == wanted
+    assert newest in desk.ids
+    again = desk.scratch.with_name("saved")
+    desk.restore(saved[0].id, to=again)
+    assert (again / "work/left").read_text() == "unsaved in yesterday's copy"
