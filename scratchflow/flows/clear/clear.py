@@ -35,6 +35,7 @@ from scratchflow.model.errors.allocation import (
     SeveralHeld,
 )
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import OpenJobs, Release
@@ -234,6 +235,10 @@ def _saying_that_the_node_is_kept(job: AllocationShown, *, is_only: bool) -> Ite
         raise  # there is no node to keep
     except WorkspaceAtFormerScratch:
         raise  # it says what saves the work: nothing to give up instead
+    except RestoreIncomplete as error:
+        if is_only:
+            raise FinalBackupFailed.because_of(error) from error
+        raise FinalBackupFailed.in_a_move(error, job.node or "?", job.job_id) from error
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error, job.job_id, is_only=is_only) from error
 

@@ -186,6 +186,17 @@ class FinalBackupFailed(ScratchflowError):
         failed.retryable = error.retryable
         return failed
 
+    @classmethod
+    def in_a_move(cls, error: ScratchflowError, node: str, job: int | None) -> FinalBackupFailed:
+        """Of the node that a `hop` had begun to fill: commands go to the other one, so that `restore` would change that."""
+        failed = cls(reason=f"on `{node}` (job {job}), {error}", next_step="")
+        failed._agent_hint = (
+            "`scratchflow hop` finishes the move, and `clear` gives both nodes back then;"
+            f" `scancel {job}` on the login host gives back that node alone, with what is there"
+        )
+        failed.exit_code = error.exit_code
+        return failed
+
 
 class SeveralHeld(ScratchflowError):
     """Without a backup only one node is given back: of several, one has the work."""

@@ -18,6 +18,7 @@ from scratchflow.model.errors.allocation import (
     SeveralHeld,
 )
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Log, Warned
@@ -223,6 +224,24 @@ def test_of_several_jobs_no_hint_gives_back_the_healthy_one_too(tmp_path: Path) 
                 clear_on(cluster, options)
             assert "--no-backup" not in caught.value.shown_hint
             assert "`scancel 1` on the login host gives" in caught.value.shown_hint
+
+
+def test_of_a_move_that_was_cut_short_hop_is_named_and_restore_is_not(tmp_path: Path) -> None:
+    """Commands go to the node that has the work: `restore` would write over that."""
+    half = RestoreIncomplete(snapshot="033088", target="/s/work")
+    answers = {"settle": half, "save node": half}
+    for options in (ClearOptions(), ClearOptions(dry_run=True)):
+        cluster = cluster_with(tmp_path, job(1), job(2), **answers)
+        with pytest.raises(
+            FinalBackupFailed, match=r"on `node-\d` \(job \d\), a restore"
+        ) as caught:
+            clear_on(cluster, options)
+        assert "`scratchflow hop` finishes the move" in caught.value.shown_hint
+        assert "scratchflow restore" not in caught.value.shown_hint
+        assert caught.value.exit_code == half.exit_code
+    with pytest.raises(FinalBackupFailed) as caught:
+        clear_on(cluster_with(tmp_path, job(1), **answers), ClearOptions())
+    assert "`scratchflow restore` finishes it" in caught.value.shown_hint
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
