@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from scratchflow.cluster.this_host import node_name
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
 from scratchflow.flows.hold import hold
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
-from scratchflow.model.results.allocation import Allocated
+from scratchflow.model.results.allocation import Allocated, NodeHeld
+from scratchflow.process.interrupted import Interrupted
 
 
 def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:
@@ -32,8 +37,9 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         require_alias(settings, dry_run=request.dry_run)
     held = hold(cluster, request)
     if not request.dry_run and has_alias(settings):
-        point_at(settings, held, emit, caller.environment)
-        verify(settings, held.node, emit, may_ask=caller.may_ask)
+        with _saying_that_it_stays(held):
+            point_at(settings, held, emit, caller.environment)
+            verify(settings, held.node, emit, may_ask=caller.may_ask)
     return Allocated(
         job_id=held.job_id,
         node=held.node,
@@ -48,6 +54,18 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         dry_run=request.dry_run,
         nodes=[held.node, *(one.node for one in held.others)] if held.node else [],
     )
+
+
+@contextmanager
+def _saying_that_it_stays(held: NodeHeld) -> Iterator[None]:
+    try:
+        yield
+    except Interrupted as interrupted:
+        stays = (
+            f"`{held.node}` (job {held.job_id}) stays ours: `scratchflow up` goes on,"
+            " `scratchflow clear` gives it back."
+        )
+        raise EndedBySignal(interrupted.signum, stays) from interrupted
 
 
 def session_here(cluster: Cluster, request: Hold) -> Allocated:

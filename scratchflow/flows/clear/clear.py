@@ -34,13 +34,14 @@ from scratchflow.model.errors.allocation import (
     NodeFailed,
     SeveralHeld,
 )
-from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import OpenJobs, Release
 from scratchflow.model.results.allocation import Cleared, NodeReleased
 from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.workspace.job_scratch import goes_with_job
 
 # Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
@@ -102,10 +103,11 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     waited = {job.job_id for job in jobs if job.state == "pending"}
     wanted = Release(job_ids=numbers, dry_run=options.dry_run)
-    released = cluster.on_login("release", wanted, NodeReleased)
-    if not options.dry_run:
-        end_all(cluster)
-    parked = not options.dry_run and park(cluster.settings)
+    with _saying_that_it_was_asked_for(() if options.dry_run else numbers):
+        released = cluster.on_login("release", wanted, NodeReleased)
+        if not options.dry_run:
+            end_all(cluster)
+        parked = not options.dry_run and park(cluster.settings)
     last = next((one.saved for one in reversed(taken) if one.saved.snapshot), None)
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
@@ -135,6 +137,22 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         elsewhere=shown.elsewhere,
         submitted=shown.submitted,
     )
+
+
+@contextmanager
+def _saying_that_it_was_asked_for(jobs: Sequence[int]) -> Iterator[None]:
+    """Ctrl-C in here comes too late to keep the nodes."""
+    try:
+        yield
+    except Interrupted as interrupted:
+        if not jobs:
+            raise
+        its = "job" if len(jobs) == 1 else "jobs"
+        asked = (
+            f"Slurm was asked already to end {its} {', '.join(map(str, jobs))};"
+            " `scratchflow clear` again does what is left."
+        )
+        raise EndedBySignal(interrupted.signum, asked) from interrupted
 
 
 def _withdraw(cluster: Cluster, options: ClearOptions) -> Cleared:

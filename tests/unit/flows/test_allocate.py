@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from scratchflow.flows import allocate as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.allocate import allocate, allocate_on
 from scratchflow.model.errors.allocation import AllocationRefused
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.errors.ssh import AliasUnused
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias
 from tests.unit.flows.told import ToldCluster, give
@@ -110,3 +113,18 @@ def test_without_a_scheduler_no_cluster_is_asked(
     done: Any = allocate(cluster.caller, cluster.emit, Hold(dry_run=True))
     assert (done.job_id, done.reused, done.alias, cluster.done) == (None, False, None, [])
     assert "new-session" in done.command
+
+
+def test_ctrl_c_after_the_node_was_taken_says_that_it_stays(
+    tmp_path: Path, pointed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(module, "verify", interrupted)
+    cluster = with_alias(ToldCluster(tmp_path, {"hold": HELD}))
+    with pytest.raises(EndedBySignal) as caught:
+        allocate_on(cluster, Hold())
+    assert pointed == ["at node-1"]
+    assert str(caught.value).startswith("Cancelled. `node-1` (job 7) stays ours:")
+    assert caught.value.exit_code == 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from scratchflow.model.errors.allocation import (
     NodeSilent,
     SeveralHeld,
 )
-from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
@@ -27,6 +28,7 @@ from scratchflow.model.results.allocation import NodeReleased
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.results.status import JobsShown
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, job
@@ -418,3 +420,12 @@ def test_what_is_excluded_is_told_with_what_becomes_of_it(
     cluster = cluster_with(tmp_path, job(1))
     clear_on(cluster, ClearOptions())
     assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]
+
+
+def test_ctrl_c_that_comes_too_late_to_keep_the_node_says_so(tmp_path: Path) -> None:
+    late = Interrupted(signal.SIGINT)
+    with pytest.raises(EndedBySignal, match=r"^Cancelled\. Slurm was asked already to end job 1;"):
+        clear_on(cluster_with(tmp_path, job(1), release=late), ClearOptions())
+    for options, jobs in ((ClearOptions(dry_run=True), [job(1)]), (ClearOptions(), [])):
+        with pytest.raises(Interrupted):
+            clear_on(cluster_with(tmp_path, *jobs, release=late), options)
