@@ -7,6 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.questions import where_somebody_is
 from scratchflow.cli.remote_call import would_run_each
 from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
@@ -16,6 +17,8 @@ from scratchflow.model.text import counted, printable, restore_command, what_bri
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though files on it are in no snapshot."
 )
+
+ENDS_RUNS = typer.Option("--yes", "-y", help="Also end commands of `run --detach`, without asking.")
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -31,12 +34,13 @@ def clear(
         bool,
         typer.Option("--pending", help="Withdraw what waits in the queue, and keep the node."),
     ] = False,
+    yes: Annotated[bool, ENDS_RUNS] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Cleared]:
     """Take a last backup, give the node back, end our tmux session, park the ssh alias.
 
     The node is kept when the backup fails, and while a file of a workspace on it is in no snapshot. Only
-    our own job and session are touched.
+    our own job and session are touched. On a terminal it asks before it ends a command of `run --detach`.
     """
     who = caller(context)
 
@@ -44,7 +48,8 @@ def clear(
         from scratchflow.flows.clear.clear import ClearOptions
         from scratchflow.flows.clear.clear import clear as flow
 
-        return flow(who, emit, ClearOptions(not no_backup, dry_run, leave_behind, pending))
+        options = ClearOptions(not no_backup, dry_run, leave_behind, pending)
+        return flow(who, emit, options, where_somebody_is(emit, who.may_ask, yes=yes))
 
     return Call("clear", run, _shown)
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.clear import LEAVE_BEHIND
+from scratchflow.cli.clear import ENDS_RUNS, LEAVE_BEHIND
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.cli.questions import where_somebody_is
 from scratchflow.cli.remote_call import would_run_each
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
@@ -32,34 +33,39 @@ def hop(
         typer.Option("--to", metavar="PROFILE", help="To a node of this other cluster."),
     ] = "",
     leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
+    yes: Annotated[bool, ENDS_RUNS] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped] | Call[HoppedTo]:
     """Move to another node, with everything.
-    The old node is kept until the workspace is whole on the new one, and while a file of a
-    workspace on it is in no snapshot. Without `--to`, workspaces of `--set workspace=NAME` come along. Interrupted, run it again.
+    The old node is kept until the workspace is whole on the new one, and while a file on it is in no
+    snapshot. Without `--to`, other workspaces come along. Interrupted, run it again.
     """
     wanted = node_request(context)
     who = caller(context)
     if to:
-        return _to_another_cluster(who, wanted, to, leave_behind=leave_behind, dry_run=dry_run)
+        return _to_another_cluster(
+            who, wanted, to, leave_behind=leave_behind, yes=yes, dry_run=dry_run
+        )
 
     def run(emit: Emit) -> Hopped:
         from scratchflow.flows.hop.hop import hop as flow
 
         request = wanted.hold(who.settings(), dry_run=dry_run)
-        return flow(who, emit, request, leave_behind=leave_behind)
+        agrees = where_somebody_is(emit, who.may_ask, yes=yes)
+        return flow(who, emit, request, leave_behind=leave_behind, agrees=agrees)
 
     return Call("hop", run, _shown)
 
 
 def _to_another_cluster(
-    who: "Caller", wanted: NodeRequest, to: str, *, leave_behind: bool, dry_run: bool
+    who: "Caller", wanted: NodeRequest, to: str, *, leave_behind: bool, yes: bool, dry_run: bool
 ) -> Call[HoppedTo]:
     def run(emit: Emit) -> HoppedTo:
         from scratchflow.flows.hop.to_profile import hop_to, of_profile
 
         request = wanted.hold(of_profile(who, to).settings(), dry_run=dry_run)
-        return hop_to(who, emit, request, to, leave_behind=leave_behind)
+        agrees = where_somebody_is(emit, who.may_ask, yes=yes)
+        return hop_to(who, emit, request, to, leave_behind=leave_behind, agrees=agrees)
 
     return Call("hop --to", run, _shown_there)
 

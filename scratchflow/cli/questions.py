@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scratchflow.model.errors.base import Declined
 from scratchflow.model.events import Emit
@@ -32,6 +32,12 @@ def agreed(asker: TerminalAsker, question: str) -> bool:
     if not asker.confirm(question, default=False):
         raise Declined.by_answer()
     return True
+
+
+def where_somebody_is(emit: Emit, may_ask: bool, *, yes: bool) -> Callable[[str], bool]:
+    """Asks a question, for what goes on without an answer where nobody can be asked."""
+    asker = TerminalAsker(emit, may_ask=may_ask, yes=yes)
+    return lambda question: not asker.can_ask or asker.confirm(question, default=False)
 
 
 class TerminalAsker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -23,6 +23,7 @@ from scratchflow.flows.clear.last_backup import (
     tell_excluded,
 )
 from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
+from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.clear.whose_workspace import owners_of
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
@@ -40,7 +41,7 @@ from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import OpenJobs, Release
 from scratchflow.model.results.allocation import Cleared, NodeReleased
-from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
+from scratchflow.model.results.status import AllocationShown, JobsShown
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.workspace.job_scratch import goes_with_job
 
@@ -60,16 +61,18 @@ class ClearOptions(msgspec.Struct, frozen=True):
     pending: bool = False
 
 
-def clear(caller: Caller, emit: Emit, options: ClearOptions) -> Cleared:
+def clear(
+    caller: Caller, emit: Emit, options: ClearOptions, agrees: Agrees | None = None
+) -> Cleared:
     """Releases only what is in snapshots as a whole, unless no backup is wanted.
 
     Killed anywhere, running it again does the rest: each step looks at what is true first.
     """
     with cluster_of(caller.settings(), caller, emit) as cluster:
-        return clear_on(cluster, options)
+        return clear_on(cluster, options, agrees)
 
 
-def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
+def clear_on(cluster: Cluster, options: ClearOptions, agrees: Agrees | None = None) -> Cleared:
     """The same on a cluster that is reached already."""
     if options.pending:
         return _withdraw(cluster, options)
@@ -78,7 +81,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     shown = cluster.on_login("jobs open", OpenJobs(detached=True, others_too=True), JobsShown)
     jobs = shown.jobs
     # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
-    tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
+    asks = None if options.dry_run else agrees
+    agree_to_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs}, asks)
     tell_who_is_not_saved(cluster, jobs, shown.elsewhere)
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
     foretold: list[tuple[AllocationShown, list[SavedCopy]]] = []
@@ -173,14 +177,6 @@ def _withdraw(cluster: Cluster, options: ClearOptions) -> Cleared:
         dry_run=options.dry_run,
         pending=True,
     )
-
-
-def tell_what_ends(emit: Emit, runs: Iterable[DetachedRun], jobs: set[int | None]) -> None:
-    """Warns of the commands that end with these jobs."""
-    for run in runs:
-        if run.job_id in jobs:
-            message = f"`run --detach` left a command running in window `{run.window}`: it ends with job {run.job_id}"
-            emit(Warned(code="run.ends", message=message))
 
 
 def _warn_without_backup(

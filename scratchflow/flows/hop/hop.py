@@ -7,7 +7,6 @@ from contextlib import suppress
 from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
-from scratchflow.flows.clear.clear import tell_what_ends
 from scratchflow.flows.clear.last_backup import (
     SavedCopy,
     backup_commands,
@@ -20,6 +19,7 @@ from scratchflow.flows.clear.last_backup import (
     warn_of_loss,
 )
 from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
+from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.clear.whose_workspace import Owner, owners_of
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
@@ -72,7 +72,14 @@ from scratchflow.process.interrupted import Interrupted
 _CATCH_UPS = 4
 
 
-def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False) -> Hopped:
+def hop(
+    caller: Caller,
+    emit: Emit,
+    request: Hold,
+    *,
+    leave_behind: bool = False,
+    agrees: Agrees | None = None,
+) -> Hopped:
     """Backup, next node, restore, verify, repoint, and only then the old node is released.
 
     Not while files on it are in no snapshot, unless they may be left behind.
@@ -84,7 +91,8 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
     if settings.profile.scheduler == "none":
         raise SchedulerMissing(profile=settings.name)
     with cluster_of(settings, caller, emit) as cluster:
-        move = _begin(cluster, leave_behind=leave_behind)
+        asks = None if request.dry_run else agrees
+        move = _begin(cluster, leave_behind=leave_behind, agrees=asks)
         warn_of_environment(settings.profile, emit, NEXT_NODE)
         if request.dry_run:
             return _foretold(move, request)
@@ -140,7 +148,7 @@ def _say_what_forked(move: Move, saved: str | None, newer: str) -> None:
         move.cluster.emit(Warned(code="hop.fork", message=message))
 
 
-def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
+def _begin(cluster: Cluster, *, leave_behind: bool, agrees: Agrees | None = None) -> Move:
     shown = cluster.on_login("jobs open", OpenJobs(detached=True, others_too=True), JobsShown)
     jobs = shown.jobs
     held = [job for job in jobs if job.state in HELD]
@@ -150,7 +158,7 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> Move:
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
-    tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
+    agree_to_what_ends(cluster.emit, shown.detached, {held[0].job_id}, agrees)
     tell_who_is_not_saved(cluster, held[:1], shown.elsewhere)
     others = tuple(held[0].nodes[1:])
     return Move(held[0].job_id, held[0].node, cluster, leave_behind, others, tuple(shown.elsewhere))

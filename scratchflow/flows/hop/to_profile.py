@@ -21,6 +21,7 @@ from scratchflow.flows.clear.last_backup import (
     require_saved,
     save_copies,
 )
+from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, note_move
 from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
@@ -58,7 +59,13 @@ _MENDED = {MOVED, "workspace.behind"}
 
 
 def hop_to(
-    caller: Caller, emit: Emit, request: Hold, to: str, *, leave_behind: bool = False
+    caller: Caller,
+    emit: Emit,
+    request: Hold,
+    to: str,
+    *,
+    leave_behind: bool = False,
+    agrees: Agrees | None = None,
 ) -> HoppedTo:
     """Backup here, copy, node there, restore, verify, alias over, and only then the node here is released."""
     settings, there = caller.settings(), of_profile(caller, to)
@@ -66,7 +73,7 @@ def hop_to(
         raise HopToItself(profile=settings.name)
     require_same_name(settings, there.settings())
     with cluster_of(settings, caller, emit) as source:
-        held = _held(source)
+        held = _held(source, None if request.dry_run else agrees)
         moving = _Moving(source, there, emit, request)
         if request.dry_run:
             moving.look_here(held, leave_behind=leave_behind)
@@ -113,13 +120,15 @@ def of_profile(caller: Caller, profile: str) -> Caller:
     )
 
 
-def _held(source: Cluster) -> AllocationShown | None:
+def _held(source: Cluster, agrees: Agrees | None = None) -> AllocationShown | None:
     """The job whose node is left; None when there is none, or an earlier run gave it back."""
-    jobs = source.on_login("jobs open", OpenJobs(detached=True), JobsShown).jobs
-    held = [job for job in jobs if job.state in HELD]
+    shown = source.on_login("jobs open", OpenJobs(detached=True), JobsShown)
+    held = [job for job in shown.jobs if job.state in HELD]
     stopped = next((job for job in held if job.state != "running"), None)
     if stopped is not None:
         raise AllocationSuspended(job_id=stopped.job_id, node=stopped.node)
+    if agrees is not None:  # at the end `clear` names them once more, and it is too late to ask
+        agree_to_what_ends(source.emit, shown.detached, {job.job_id for job in held}, agrees)
     return held[-1] if held else None
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scratchflow.cli.questions import TerminalAsker, agreed
+from scratchflow.cli.questions import TerminalAsker, agreed, where_somebody_is
 from scratchflow.model.errors.base import Declined
 
 
@@ -94,3 +94,24 @@ def test_the_answer_stands_apart_from_a_question_of_several_lines(
     lines = capfd.readouterr().err.split("\n")
     assert lines[-1].endswith(" [Y/n]: ")
     assert all(len(line) <= 40 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_terminal", "yes", "goes_on"),
+    [
+        ("n", True, False, False),
+        ("", True, False, False),
+        ("y", True, False, True),
+        ("n", False, False, True),
+        ("n", True, True, True),
+    ],
+)
+def test_what_goes_on_by_itself_stops_only_at_a_no_of_somebody(
+    monkeypatch: pytest.MonkeyPatch, answer: str, is_terminal: bool, yes: bool, goes_on: bool
+) -> None:
+    keyboard = SimpleNamespace(
+        buffer=io.BytesIO(f"{answer}\n".encode()), isatty=lambda: is_terminal
+    )
+    monkeypatch.setattr(sys, "stdin", keyboard)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    assert where_somebody_is(lambda _: None, True, yes=yes)("End it?") is goes_on

@@ -9,13 +9,11 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.flows.clear.clear import tell_what_ends
 from scratchflow.login import host
 from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.run import run_detached
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import RunDetached
-from scratchflow.model.results.status import DetachedRun
 from scratchflow.process.far_words import terminal_argv
 from scratchflow.process.session import processes_of_sessions
 from tests.unit.cluster.tmux.conftest import retry_until, socket, tmux
@@ -23,15 +21,6 @@ from tests.unit.login.test_run import login_host
 
 __all__ = ["socket", "tmux"]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-def test_what_ends_with_a_job_is_named_and_nothing_else() -> None:
-    told: list[Event] = []
-    runs = [DetachedRun("train", 7), DetachedRun("other", 8)]
-    tell_what_ends(told.append, runs, {7})
-    (warned,) = told
-    assert isinstance(warned, Warned)
-    assert "window `train`: it ends with job 7" in warned.message
 
 
 @pytest.mark.parametrize("heeds", [True, False])
