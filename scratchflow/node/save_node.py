@@ -110,9 +110,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     if held is not None:
         unsaved.add(held.taken)
     elif theirs is None:
-        for root in _alone(context):
-            way = f"`scratchflow restore` brings `{context.workspace.name}` back, with which `{root}` is saved"
-            unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)", "alone", way)
+        _add_alone(context, unsaved)
     names = [*([context.workspace.name] if theirs else []), *other_workspaces(context)]
     tried = {name: _save_other(context, notify, saving, name) for name in names}
     others = {name: other for name, other in tried.items() if other}
@@ -284,6 +282,17 @@ def _save_whole(context: NodeContext, notify: Notifier, final: SnapshotOptions) 
     if checked.problem:
         raise SnapshotDamaged(snapshot=taken.snapshot, reason=checked.problem)
     return _Held(taken, checked.age_s)
+
+
+def _add_alone(context: NodeContext, unsaved: _Unsaved) -> None:
+    """What is saved with the workspace, and is here without it."""
+    own = context.workspace.name
+    is_renamed = renamed_to(context.workspace, context.store) is not None
+    for root in _alone(context):
+        way = f"`scratchflow restore` brings `{own}` back, with which `{root}` is saved"
+        if is_renamed:
+            way = f"with `{own}`, once that has its name back, `{root}` is saved"
+        unsaved.add_path(f"{root} (`{own}` beside it is gone)", "alone", way)
 
 
 def _alone(context: NodeContext) -> list[str]:

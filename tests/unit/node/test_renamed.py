@@ -171,3 +171,14 @@ def test_what_became_a_workspace_of_its_own_or_went_is_forgotten(desk: Desk) -> 
     assert all_renamed(*_there(desk)) == []
     saved = save_node(desk.context, desk.notify, SaveNode(message="before clear"))
     assert saved.unsaved == 0
+
+
+def test_what_is_saved_with_it_waits_for_its_name(desk: Desk) -> None:
+    workspace = msgspec.structs.replace(desk.context.workspace, also=("env",))
+    whole = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
+    whole.write("env/x", "1")
+    whole.backup()
+    whole.work.rename(whole.scratch / "thesis")
+    saved = save_node(whole.context, whole.notify, SaveNode(message="before clear"))
+    assert saved.unsaved_paths == ["env (`work` beside it is gone)", "thesis (it was `work`)"]
+    assert not any("scratchflow restore" in way for way in saved.unsaved_ways)
