@@ -26,6 +26,8 @@ def doctor(
     """Check every link: configuration, login host, agent, Slurm, tmux, alias, node, scratch, store.
 
     `--fix` mends only what is safe: it deletes nothing, changes no setting and asks Slurm for nothing.
+
+    The exit code is 0 whatever it finds, as that of `status`; in `--json` each of `checks` has an `ok`.
     """
     who = caller(context)
 
