@@ -23,12 +23,9 @@ from scratchflow.login.status.jobs import (
 )
 from scratchflow.login.status.mirror import mirror_behind, mirror_shown
 from scratchflow.login.status.problems import (
-    at_former_scratch,
     autobackup_off,
-    environment_missing,
     fewer_nodes,
     forgotten_jobs,
-    half_restored,
     job_problems,
     lost_session,
     store_away_on_node,
@@ -40,10 +37,6 @@ from scratchflow.login.status.problems import (
     unreadable_snapshots,
     unsaved_others,
     work_on_failed_node,
-    workspace_behind,
-    workspace_gone,
-    workspace_linked,
-    workspace_renamed,
 )
 from scratchflow.login.status.running import running_shown
 from scratchflow.login.status.saved import saved_shown
@@ -59,6 +52,15 @@ from scratchflow.login.status.store import (
 )
 from scratchflow.login.status.store_problems import store_problems
 from scratchflow.login.status.usage import UsageLooks, scratch_nearly_full
+from scratchflow.login.status.workspace_problems import (
+    at_former_scratch,
+    environment_missing,
+    half_restored,
+    workspace_behind,
+    workspace_gone,
+    workspace_linked,
+    workspace_renamed,
+)
 from scratchflow.model.allocation import Allocation, ThisMachine, with_node
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import TmuxFailed
@@ -234,6 +236,8 @@ def _stored(
         )
         heartbeat = files.current_of(held)
         store = expand(settings.profile.store, environment)
+        is_there = workspace.exists is True
+        renamed = tuple(workspace_renamed(login, held, heartbeat, is_there=is_there))
         others = others_shown(there, files.last_of(held), store)
         snapshots = snapshots_shown(catalogue, verified, now.wall_s)
         to_lose = held if workspace.exists else None
@@ -257,11 +261,11 @@ def _stored(
                 *unreadable_snapshots(catalogue),
                 *at_former_scratch(former),
                 *left,
-                *(() if former else workspace_gone(workspace, held)),
+                *(() if former or renamed else workspace_gone(workspace, held)),
                 *autobackup_off(workspace, held, autobackup),
-                *workspace_renamed(login, held, heartbeat, is_there=workspace.exists is True),
+                *renamed,
                 *workspace_linked(login, held, heartbeat),
-                *environment_missing(login, held, heartbeat, is_there=workspace.exists is True),
+                *environment_missing(login, held, heartbeat, is_there=is_there),
                 *(() if replaced else workspace_behind(workspace, place, catalogue)),
                 *store_problems(
                     place,

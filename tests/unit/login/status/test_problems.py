@@ -12,12 +12,10 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status.problems import (
     autobackup_off,
     fewer_nodes,
-    half_restored,
     job_problems,
     lost_session,
     store_unwritable_problem,
     work_on_failed_node,
-    workspace_gone,
 )
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
@@ -37,13 +35,6 @@ def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(
     login.desk.backup()
     (login.desk.place.directory / f"{old}.json").write_text("{")
     assert "snapshots.unreadable" in login.problems()
-
-
-def test_a_restore_that_did_not_finish_is_shown() -> None:
-    (problem,) = list(half_restored("20261116T080000Z-abcdef"))
-    assert problem.name == "restore.incomplete"
-    assert "--abandon" in problem.fix
-    assert list(half_restored("")) == []
 
 
 def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:
@@ -223,10 +214,3 @@ def test_a_store_that_cannot_be_made_is_shown_and_one_that_can_is_not(tmp_path: 
     assert problem.name == "store.unusable"
     assert f"the store `{place.directory}` cannot be used" in problem.detail
     assert f"`ls -ld {tmp_path}/fsx`" in problem.fix
-
-
-def test_a_workspace_that_is_gone_may_have_another_name() -> None:
-    gone = WorkspaceShown(path="/scratch/u/work", exists=False, base_snapshot=None)
-    (problem,) = workspace_gone(gone, job(1))
-    assert "`ls /scratch/u` there shows it" in problem.fix
-    assert "`scratchflow restore` brings the last snapshot back" in problem.fix
