@@ -43,16 +43,16 @@ def warn_of_renamed(context: NodeContext, notify: Notifier) -> None:
     for path in all_renamed(context.workspace, context.store):
         message = (
             f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it;"
-            f" {ways_out(context.workspace, path)}"
+            f" {ways_out(context.workspace.scratch, path)}"
         )
         notify.warn("workspace.renamed", b"", message)
 
 
-def ways_out(workspace: Workspace, path: Path) -> str:
-    """What can be done with a directory beside the workspace that is to be in no snapshot of it."""
-    name = str(path.relative_to(workspace.scratch))
+def ways_out(scratch: Path, path: Path) -> str:
+    """What can be done with a directory on scratch that is to be in no snapshot of the workspace."""
+    name = str(path.relative_to(scratch))
     saving = f"scratchflow --set {quote(f'workspace={name}')} backup"
-    deleting = on_scratch(workspace.scratch, "rm", "-r", name)
+    deleting = on_scratch(scratch, "rm", "-r", name)
     return printable(f"`{saving}` saves `{name}`, `{deleting}` deletes it")
 
 

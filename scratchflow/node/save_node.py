@@ -116,7 +116,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     others = {name: other for name, other in tried.items() if other}
     for path in _moved_aside(context.workspace):
         if path not in tried:  # saved as a workspace of its own, or named already
-            way = ways_out(context.workspace, context.workspace.scratch / path)
+            way = ways_out(context.workspace.scratch, context.workspace.scratch / path)
             unsaved.add_path(f"{path} (moved aside by a restore)", "aside", way)
     other_files = _without_renamed(context, unsaved, _other_files(context, tried))
     if held is None and theirs is None and not renamed_to(context.workspace, context.store):
@@ -165,7 +165,7 @@ def _without_renamed(context: NodeContext, unsaved: _Unsaved, other_files: list[
     last = renamed_to(context.workspace, context.store)
     for found in all_renamed(context.workspace, context.store):
         now = str(found.relative_to(context.workspace.scratch))
-        way = ways_out(context.workspace, found)
+        way = ways_out(context.workspace.scratch, found)
         if found == last:
             way = f"{_mv(context, now, own)} gives `{now}` its name back"
         unsaved.add_path(f"{now} (it was `{own}`)", "renamed", way)
@@ -181,7 +181,7 @@ def _without_possible(context: NodeContext, unsaved: _Unsaved, other_files: list
     for name in other_files:
         way = f"{_mv(context, name, own)} gives `{name}` its name back, if it is that"
         shown = f"{name} (`{own}`, which it may be, is gone)"
-        out = ways_out(context.workspace, context.workspace.scratch / name)
+        out = ways_out(context.workspace.scratch, context.workspace.scratch / name)
         unsaved.add_path(shown, "renamed", f"{way}; else {out}")
     return []
 

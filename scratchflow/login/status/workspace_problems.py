@@ -73,12 +73,14 @@ def workspace_renamed(
     else:
         found = [Path(one) for one in heartbeat.renamed] if heartbeat else []
     for path in found:
-        back = on_scratch(there.scratch, "mv", path.name, there.name)
+        # Beside the workspace; where scratch itself is, this host need not know.
+        scratch = path.parents[there.name.count("/")]
+        back = on_scratch(scratch, "mv", str(path.relative_to(scratch)), there.name)
         fix = f"`{printable(back)}` gives it its name back; `scratchflow restore` brings the last snapshot beside it"
         yield Problem(
             name="workspace.renamed",
             detail=f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it",
-            fix=ways_out(there, path) if is_there else fix,
+            fix=ways_out(scratch, path) if is_there else fix,
         )
 
 

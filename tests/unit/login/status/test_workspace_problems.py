@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from scratchflow.login.status.workspace_problems import half_restored, workspace_gone
 from scratchflow.model.results.status import WorkspaceShown
+from scratchflow.store.directory import open_place
 from tests.unit.login.status.test_problems import job
 from tests.unit.login.status.test_status import Login
 
@@ -47,3 +51,22 @@ def test_one_that_was_renamed_here_is_named_too(login: Login) -> None:
     work.rmdir()
     work.with_name("thesis").rename(work)
     assert login.problems() == []
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_its_name_is_whole_in_the_way_out_also_where_the_scratch_is_not_known(
+    held: Login, *, is_there: bool
+) -> None:
+    profile = msgspec.structs.replace(
+        held.settings.profile, scratch="$JOB_SCRATCH", workspace="lab/work"
+    )
+    held.settings = msgspec.structs.replace(held.settings, profile=profile)
+    held.place = open_place(held.desk.context.store, "lab/work")
+    held.beat(workspace_exists=is_there, renamed=["/local/7/lab/thesis"])
+    fixes = {one.name: one.fix for one in held.look().problems}
+    wanted = (
+        "--set workspace=lab/thesis backup"
+        if is_there
+        else "--cwd /local/7 -- mv lab/thesis lab/work`"
+    )
+    assert wanted in fixes["workspace.renamed"]
