@@ -8,11 +8,11 @@ from datetime import datetime
 
 from scratchflow.cli.naming import bracketed, stays_in_words
 from scratchflow.cli.questions import confirmed
-from scratchflow.cli.snapshot_words import in_doubt, message_in_words
+from scratchflow.cli.snapshot_words import in_doubt, message_in_words, next_is_full_in_words
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.snapshots import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
-from scratchflow.model.results.snapshots import SnapshotRow
+from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsPruned
 from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
@@ -22,20 +22,22 @@ from scratchflow.report.question import question_open
 
 
 def confirm_removal(
-    rows: Iterable[SnapshotRow], freed_bytes: int, emit: Emit, *, may_ask: bool
+    rows: Iterable[SnapshotRow], planned: SnapshotsPruned, emit: Emit, *, may_ask: bool
 ) -> None:
     """Shows the snapshots and asks. Raises when the answer is no, or when nobody can be asked."""
     chosen = list(rows)
     if not may_ask or not sys.stdin.isatty():
         raise RemovalUnconfirmed(snapshots=" ".join(one.id for one in chosen))
     with question_open(emit):
-        lines = removal_in_words("Remove for good:", chosen, freed_bytes)
+        lines = removal_in_words("Remove for good:", chosen, planned)
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         if not confirmed(emit, "Sure?"):
             raise RemovalDeclined
 
 
-def removal_in_words(heading: str, rows: Iterable[SnapshotRow], freed_bytes: int) -> Iterator[str]:
+def removal_in_words(
+    heading: str, rows: Iterable[SnapshotRow], planned: SnapshotsPruned
+) -> Iterator[str]:
     """What is lost when these snapshots are removed, and what that frees: others may need most of what they store."""
     now, width = datetime.now(), terminal_width()
     yield heading
@@ -50,8 +52,14 @@ def removal_in_words(heading: str, rows: Iterable[SnapshotRow], freed_bytes: int
             bracketed(stays_in_words(one.stays)),
         ]
         yield from broken("  " + "  ".join(filter(None, parts)), width, "    ")
-    frees = f"That frees at least {format_size(freed_bytes)}; what other snapshots need stays."
+    frees = (
+        f"That frees at least {format_size(planned.freed_bytes)}; what other snapshots need stays."
+    )
+    if not planned.freed_bytes:
+        frees = "That may free nothing: what other snapshots need stays."
     yield from broken(frees, width)
+    if planned.next_is_full:
+        yield from broken(next_is_full_in_words(planned), width)
 
 
 def _moment(taken: datetime, now: datetime) -> str:

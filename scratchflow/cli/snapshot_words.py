@@ -352,15 +352,25 @@ def pruned(pruned: SnapshotsPruned) -> Iterator[str]:
         if reasons != [NOT_ASKED_FOR]:
             yield f"kept {named(snapshot)}: {', '.join(stays_in_words(reasons))}"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
+    if pruned.next_is_full:
+        yield next_is_full_in_words(pruned)
     is_by_rules = [NOT_ASKED_FOR] not in pruned.kept.values()
     if pruned.kept and not pruned.removed and is_by_rules:
         yield _all_kept(pruned)
+
+
+def next_is_full_in_words(pruned: SnapshotsPruned) -> str:
+    """That the next backup will take longer, and more room, than what was removed may have freed."""
+    word = "would then be" if pruned.dry_run else "is"
+    return f"The next backup {word} a full one: it stores every file anew."
 
 
 def _all_kept(pruned: SnapshotsPruned) -> str:
     if len(pruned.kept) == 1:
         return "it is the only snapshot, which always stays: no `prune` frees room in this store"
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
+    if any("kept" in reasons for reasons in pruned.kept.values()):
+        how += ", a marked one after `scratchflow snapshots unkeep ID`"
     if pruned.spare is None:
         return how
     most = f"{named(pruned.spare)} would free the most, about {format_size(pruned.spare_bytes)}"

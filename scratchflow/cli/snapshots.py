@@ -242,7 +242,7 @@ def prune(
         list[str] | None,
         typer.Argument(
             metavar="[SNAPSHOT]...",
-            help="Remove these, whatever the rules say.",
+            help="Remove these; a marked one needs `snapshots unkeep` first.",
             show_default=False,
         ),
     ] = None,
@@ -256,7 +256,7 @@ def prune(
     The rules are the profile's `keep_*`. Snapshots with a message of yours, those marked by `snapshots keep`,
     for `keep_jobs` those that a submitted job ran from, and for `keep_unmerged` those taken before a
     restore and the tips of forks stay as well. A snapshot that is named here is removed all the same,
-    unless a job ran from it, after a question that shows what goes; without a terminal only with `--yes`.
+    unless it is marked or a job ran from it, after a question that shows what goes; without a terminal only with `--yes`.
     """
     call = _prune_call(context, snapshots or [], dry_run=dry_run)
     if snapshots and dry_run:
@@ -280,7 +280,7 @@ def _foretold(context: typer.Context, call: Call[SnapshotsPruned]) -> Call[Snaps
         if planned.blocked:
             yield from call.show(planned)
             return
-        yield from removal_in_words("Would remove for good:", rows, planned.freed_bytes)
+        yield from removal_in_words("Would remove for good:", rows, planned)
 
     return Call(call.op, run, show)
 
@@ -301,7 +301,7 @@ def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit],
         if planned.blocked:
             return msgspec.structs.replace(planned, dry_run=False)
         rows = _rows_of(context, planned, emit)
-        confirm_removal(rows, planned.freed_bytes, emit, may_ask=may_ask(context))
+        confirm_removal(rows, planned, emit, may_ask=may_ask(context))
         return _prune_call(context, [one.id for one in rows]).flow(emit)
 
     return run
@@ -334,7 +334,7 @@ def keep(
     snapshots: Annotated[list[str], SNAPSHOTS],
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
-    """Mark snapshots: they stay until `snapshots unkeep`, or until you prune them by id."""
+    """Mark snapshots: they stay until `snapshots unkeep`; `snapshots prune` refuses them."""
     request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
     return at_workspace(caller(context), "snapshots keep", request, words.marked)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
 
-from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotOfJob
+from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotKept, SnapshotOfJob
 from scratchflow.model.errors.store import NoRoomToPrune, NoSpace
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
 from scratchflow.model.results.snapshots import SnapshotsMarked, SnapshotsPruned
+from scratchflow.model.snapshot import Manifest
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -27,10 +28,16 @@ from scratchflow.store.jobs.needed import jobs_from, needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.compact import compact
+from scratchflow.store.retention.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
 from scratchflow.store.retention.rules import Retention, find_spare, is_younger
 from scratchflow.store.retention.sweep import sweep
+
+_WHY_MARKED = {
+    "asked": "`snapshots keep` marked it",
+    "shrink": "the backup after it is much smaller, and nobody agreed to that yet",
+}
 
 
 def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> SnapshotsPruned:
@@ -41,19 +48,26 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
         place = find_place(context.store, context.workspace.name)
         plan = _plan(context, place, request, who)
         refuse_unwritable(place)
-        result = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
+        result = _pruned(
+            plan,
+            _archive_bytes(place, plan),
+            is_last_full=_loses_its_full(place, plan),
+            dry_run=True,
+        )
         return result if request.snapshots else _with_spare(place, plan, result)
     place = open_place(context.store, context.workspace.name)
     with _locked(context, notify, place, "prune") as lock:
         swept = sweep(lock, time.time())
-        freed_bytes = _archive_bytes(place, _plan(context, place, request, who)) + swept.freed_bytes
+        planned = _plan(context, place, request, who)
+        is_last_full = _loses_its_full(place, planned)
+        freed_bytes = _archive_bytes(place, planned) + swept.freed_bytes
         if request.snapshots:
             plan = remove(lock, _removable(context, place, request.snapshots, who))
         else:
             plan = prune(lock, context.profile.backup, context.now())
         freed_bytes += compact(lock, progress=partial(notify.progress, "compact")).freed_bytes
         ensure_reserve(place)
-    result = _pruned(plan, freed_bytes, dry_run=False)
+    result = _pruned(plan, freed_bytes, is_last_full=is_last_full, dry_run=False)
     return result if request.snapshots else _with_spare(place, plan, result)
 
 
@@ -111,12 +125,19 @@ def _plan(context: NodeContext, place: StoreDirectory, request: Prune, who: Aske
 def _removable(
     context: NodeContext, place: StoreDirectory, wanted: Sequence[str], who: Asker
 ) -> list[str]:
-    """The ids that are meant; LastSnapshot when none that can be restored would be left, SnapshotOfJob when a job needs one."""
+    """The ids that are meant; LastSnapshot when none that can be restored would be left.
+
+    SnapshotKept when one is marked, SnapshotOfJob when a job needs one.
+    """
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted, who)
     last = _last_to_restore(place, catalogue)
     if set(last) <= set(unwanted):
         raise LastSnapshot(snapshot=last[-1])
+    marks = read_marks(place)
+    if marked := [one for one in unwanted if one in marks]:
+        reason = _WHY_MARKED[marks[marked[0]].why]
+        raise SnapshotKept(snapshot=marked[0], reason=reason, marked=" ".join(marked))
     jobs, keep_jobs = needed_by_jobs(place), context.profile.backup.keep_jobs
     for one in unwanted:
         if one in jobs and is_younger(context.now() - jobs[one][1], keep_jobs):
@@ -166,12 +187,36 @@ def _size(place: StoreDirectory, archive: str) -> int:
         return 0
 
 
-def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPruned:
+def _loses_its_full(place: StoreDirectory, plan: Retention) -> bool:
+    """Whether the newest work has a full snapshot in its line now, and none afterwards: the next backup is a full one then."""
+    if not plan.removed:
+        return False
+    catalogue, noted = read_catalogue(place), read_noted(place)
+    staying = [one for one in catalogue.snapshots if one.id not in plan.removed]
+    return _has_full(catalogue, catalogue.snapshots, noted) and not _has_full(
+        catalogue, staying, {**noted, **plan.lineage}
+    )
+
+
+def _has_full(
+    catalogue: Catalogue, snapshots: Sequence[Manifest], noted: Mapping[str, str]
+) -> bool:
+    newest = next((one.id for one in reversed(snapshots) if not one.beside), None)
+    whole = (one for one in snapshots if one.id not in catalogue.damaged)
+    fulls = {one.id for one in whole if one.kind == "full"}
+    line = lineage_of(snapshots, noted)
+    return newest is not None and newest_full(newest, line, fulls) is not None
+
+
+def _pruned(
+    plan: Retention, freed_bytes: int, *, is_last_full: bool, dry_run: bool
+) -> SnapshotsPruned:
     return SnapshotsPruned(
         kept={snapshot: list(reasons) for snapshot, reasons in plan.kept.items()},
         removed=list(plan.removed),
         freed_bytes=freed_bytes,
         blocked=plan.blocked,
+        next_is_full=is_last_full,
         dry_run=dry_run,
     )
 

@@ -14,6 +14,17 @@ class SnapshotOfJob(ScratchflowError):
     hint = "`scratchflow jobs prune {job}` forgets that first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
 
 
+class SnapshotKept(ScratchflowError):
+    """A snapshot that is marked to stay was to be removed."""
+
+    code = "snapshot.kept"
+    exit_code = 2
+    message = "snapshot `{snapshot}` stays: {reason}; nothing was removed"
+    hint = (
+        "`scratchflow snapshots unkeep {marked}` takes the mark away; then run this command again"
+    )
+
+
 class RemovalDeclined(ScratchflowError):
     """The user was shown the snapshots to remove, and said no."""
 

@@ -206,6 +206,8 @@ class SnapshotsPruned(Result, frozen=True):
     Never the newest one, nor one that is named, marked, a safety snapshot or the tip of a fork."""
     spare_bytes: int = 0
     """What removing `spare` would free."""
+    next_is_full: bool = False
+    """Whether the newest work loses its last full snapshot: the next backup that finds changes stores every file anew."""
 
     def exit_code(self) -> int:
         """That of a damaged snapshot, when one keeps everything from being removed."""

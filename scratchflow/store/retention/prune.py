@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory
-from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged, note_damaged_archives
@@ -19,7 +18,7 @@ from scratchflow.store.failures import store_errors
 from scratchflow.store.jobs.needed import needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import read_noted, write_noted
-from scratchflow.store.retention.marks import read_marks, unkeep
+from scratchflow.store.retention.marks import read_marks
 from scratchflow.store.retention.readers import held_archives, held_snapshots
 from scratchflow.store.retention.rules import (
     Decided,
@@ -61,13 +60,9 @@ def read_decided(
 
 
 def remove(lock: StoreLock, snapshots: Collection[str]) -> Retention:
-    """Removes these snapshots, whatever the rules say, and their marks."""
+    """Removes these snapshots, whatever the rules say. Who asks has looked for marks."""
     lock.assert_held()
-    plan = _carry_out(lock, plan_remove(lock.place, snapshots))
-    for snapshot in plan.removed:
-        with suppress(ScratchflowError):  # a mark of a snapshot that is gone keeps nothing
-            unkeep(lock.place, snapshot)
-    return plan
+    return _carry_out(lock, plan_remove(lock.place, snapshots))
 
 
 def plan_remove(place: StoreDirectory, snapshots: Collection[str]) -> Retention:

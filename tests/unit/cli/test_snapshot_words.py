@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from scratchflow.cli import snapshot_words
-from scratchflow.cli.snapshot_words import as_listed, diffed, listed, listed_in_full, marked
+from scratchflow.cli.snapshot_words import as_listed, diffed, listed, listed_in_full, marked, pruned
 from scratchflow.model.results.snapshots import (
+    NOT_ASKED_FOR,
     BadSnapshot,
     PathChange,
     SnapshotRow,
     SnapshotsDiffed,
     SnapshotsListed,
     SnapshotsMarked,
+    SnapshotsPruned,
     SnapshotsVerified,
 )
 
@@ -54,6 +56,28 @@ def test_a_mark_is_told_with_what_it_changes(kept: bool, dry_run: bool, said: li
     lines = list(marked(done))
     assert len(lines) == len(said)
     assert all(words in line for line, words in zip(lines, said, strict=True))
+
+
+def test_a_removal_by_name_says_that_the_next_backup_is_a_full_one() -> None:
+    done = SnapshotsPruned(
+        kept={SECOND: [NOT_ASKED_FOR]},
+        removed=[FIRST],
+        freed_bytes=0,
+        blocked=None,
+        dry_run=False,
+        next_is_full=True,
+    )
+    assert list(pruned(done))[-1] == "The next backup is a full one: it stores every file anew."
+
+
+@pytest.mark.parametrize(("reasons", "is_said"), [(["kept", "last"], True), (["last"], False)])
+def test_of_marked_ones_it_is_said_what_comes_before_they_can_be_removed(
+    reasons: list[str], is_said: bool
+) -> None:
+    kept = {FIRST: reasons, SECOND: ["newest"]}
+    done = SnapshotsPruned(kept=kept, removed=[], freed_bytes=0, blocked=None, dry_run=True)
+    said = list(pruned(done))[-1]
+    assert ("a marked one after `scratchflow snapshots unkeep ID`" in said) is is_said
 
 
 def _listed(*, fork: bool) -> SnapshotsListed:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from scratchflow.cli import snapshot_words as words
-from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotMissing
+from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotKept, SnapshotMissing
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Mark as MarkRequest
@@ -15,7 +15,7 @@ from scratchflow.model.requests import Prune
 from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
-from scratchflow.store.retention.marks import Mark, keep, read_marks
+from scratchflow.store.retention.marks import Mark, Why, keep, read_marks
 from tests.unit.conftest import Desk
 
 
@@ -24,19 +24,49 @@ def save(desk: Desk, content: str, **options: object) -> str:
     return desk.backup(**options).snapshot or ""
 
 
-def test_a_snapshot_is_removed_by_its_id_whatever_keeps_it(desk: Desk) -> None:
+def test_a_snapshot_is_removed_by_its_id_though_a_rule_keeps_it(desk: Desk) -> None:
     named = save(desk, "one", message="submitted")
     last = save(desk, "two")
-    keep(desk.place, Mark(snapshot=named, why="asked", time=""))
     foretold = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(named,), dry_run=True))
     assert foretold.removed == [named]
     assert named in desk.ids
     done = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(named,)))
     assert done.removed == [named]
     assert desk.ids == [last]
-    assert read_marks(desk.place) == {}
     assert verify_snapshots(desk.context, desk.notify, []).bad == []
     assert desk.restore(last, to=desk.scratch / "out").files == 3
+
+
+@pytest.mark.parametrize("why", ["asked", "shrink"])
+def test_a_marked_snapshot_is_not_removed_by_its_id_until_the_mark_is_taken_away(
+    desk: Desk, why: Why
+) -> None:
+    marked, other, last = save(desk, "one"), save(desk, "two"), save(desk, "three")
+    keep(desk.place, Mark(snapshot=marked, why=why, time=""))
+    for dry_run in (True, False):
+        request = Prune(snapshots=(other, marked), dry_run=dry_run)
+        with pytest.raises(SnapshotKept) as refused:
+            prune_snapshots(desk.context, desk.notify, request)
+        assert f"snapshots unkeep {marked}`" in refused.value.shown_hint
+    assert desk.ids == [marked, other, last]
+    unkeep_snapshots(desk.context, desk.notify, MarkRequest(snapshots=(marked,)))
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(marked,)))
+    assert desk.ids == [other, last]
+
+
+def test_a_removal_says_that_the_next_backup_is_a_full_one(desk: Desk) -> None:
+    full, middle, last = save(desk, "one"), save(desk, "two"), save(desk, "three")
+    for snapshot, dry_run, expected in (
+        (last, True, False),
+        (middle, False, False),
+        (full, True, True),
+        (full, False, True),
+    ):
+        request = Prune(snapshots=(snapshot,), dry_run=dry_run)
+        done = prune_snapshots(desk.context, desk.notify, request)
+        assert done.next_is_full is expected
+    desk.write("work/README", "four")
+    assert desk.backup().kind == "full"
 
 
 def test_the_last_snapshot_that_can_be_restored_is_not_removed(desk: Desk) -> None:

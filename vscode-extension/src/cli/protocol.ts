@@ -1753,6 +1753,7 @@ export interface SnapshotsPruned {
   dry_run: boolean;
   spare?: string | null;
   spare_bytes?: number;
+  next_is_full?: boolean;
 }
 
 /** The store in short; `recent` are those of the last day, oldest first. */
