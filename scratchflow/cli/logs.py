@@ -41,6 +41,7 @@ def logs(
     """Show what a submitted job printed: its stdout to stdout, its stderr to stderr.
 
     While it runs, it is read on its node, so that a line shows at once; afterwards from the store.
+    Of a job that has not started it says why; `-f` waits for it.
     Of an array, one task is shown and followed, the first unless another is named: the exit code of
     `-f` says nothing of the others, whose states `scratchflow jobs show JOB` lists.
     """

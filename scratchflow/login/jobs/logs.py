@@ -86,15 +86,31 @@ def _shown(
         elif is_end(state) or not asked.follow:
             if state == "PENDING":
                 reading.say_rest(looked.past(task))
-            return reading.done(state, ended=is_end(state), said=looked.end(task))
+            done = reading.done(state, ended=is_end(state), said=looked.end(task))
+            if (
+                not is_end(state) and state != "COMPLETING"
+            ):  # beneath what an earlier run of it may have printed
+                name = name_of(record, task)
+                how = f"`scratchflow logs -f {name}` waits for it and shows what it prints"
+                more = f"`scratchflow jobs show {name}` says more"
+                login.remark(f"{_waiting(looked, task)}; {how}, {more}")
+            return done
         else:
-            name = record.number or record.id
-            reason = queued.reason if queued is not None and state == "PENDING" else ""
-            words = waits_for(reason, looked.tasks.get(task))
-            why = f" ({words})" if words else ""
-            reading.say_once(f"job {name} is {state.lower()}{why}; waiting for it")
+            reading.say_once(f"{_waiting(looked, task)}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)
         (looked,) = look_at(login, place, [record])
+
+
+def _waiting(looked: Looked, task: int) -> str:
+    """That it has not begun to run, or has stopped for now, and why."""
+    state, queued = looked.state(task), looked.queued.get(task)
+    name = name_of(looked.record, task)
+    if state in {"UNKNOWN", "SUBMITTING"}:
+        return f"job {name}: {why(looked.record, task, state, looked.tasks.get(task), None)}"
+    reason = queued.reason if queued is not None and state == "PENDING" else ""
+    words = waits_for(reason, looked.tasks.get(task))
+    because = f" ({words})" if words else ""
+    return f"job {name} is {state.lower()}{because}"
 
 
 def _others(looked: Looked, task: int, *, failed: bool) -> str:

@@ -222,6 +222,30 @@ def test_a_waiting_job_is_waited_for_and_slurm_is_asked_every_ten_seconds(
     assert "pending (it is held; `scontrol release` would let it start); waiting for it" in said
 
 
+def test_of_a_waiting_job_it_is_said_why_it_waits_and_how_to_follow_it(
+    cluster: Cluster, job: Submitted
+) -> None:
+    fake, number = cluster.fake.jobs[job.number or 0], job.number
+    fake.state, fake.reason = "PENDING", "Resources"
+    done = read_logs(cluster.login, ReadLogs(wanted="last"))
+    assert (done.state, done.exit_code()) == ("PENDING", 0)
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said == (
+        f"job {number} is pending (it is next, and waits for a node to become free);"
+        f" `scratchflow logs -f {number}` waits for it and shows what it prints,"
+        f" `scratchflow jobs show {number}` says more"
+    )
+
+
+def test_while_slurm_does_not_answer_that_is_said_and_not_that_the_job_waits(
+    cluster: Cluster, job: Submitted
+) -> None:
+    cluster.fake.up = False
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    *_, said = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said.startswith(f"job {job.number}: Slurm does not answer, so its state is not known; ")
+
+
 @pytest.mark.usefixtures("job")
 def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
     with pytest.raises(JobNotReady, match="no task 3"):
@@ -316,7 +340,7 @@ def test_of_a_job_that_waits_again_the_node_is_named_that_has_what_it_made(
     own = TaskRecord(task=0, job_id=1, node="n1", phase="running", start="")
     write_task(cluster.desk.place, job.job, own)
     read_logs(cluster.login, ReadLogs(wanted="last"))
-    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    said, _ = [event.message for event in cluster.said if isinstance(event, Log)]
     assert "what it made last may still be on `n1`; the next job there saves it" in said
 
 
