@@ -261,7 +261,8 @@ def outputs_in_words(found: OutputsShown) -> Iterator[str]:
     yield from aligned(rows, right={0})
     if found.files > len(found.outputs):
         yield f"… and {counted(found.files - len(found.outputs), 'file')} more"
-    yield f"{total} in `{printable(found.directory)}` on `{printable(found.host)}`"
+    beside = ", and beside it for `0@…`," if found.is_beside else ""
+    yield f"{total} in `{printable(found.directory)}`{beside} on `{printable(found.host)}`"
     yield from map(printable, found.rest)
     yield f"`scratchflow jobs outputs {name} --to laptop:.` brings them here, into `{found.place}/`"
     if found.is_array:

@@ -37,7 +37,11 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
     _require_tasks(record, tasks)
     forget_old_listing(place)
     found = outputs_of_tasks(place, record, tasks)
-    directory = job_directory(place, record.id).all_outputs
+    where = job_directory(place, record.id)
+    own = [one for one in found if one.file.is_relative_to(where.outputs(0))]
+    # Of an array, and where only further nodes or earlier runs made any, each path names its part of it.
+    is_beneath_own = bool(own) and not record.is_array
+    directory = where.outputs(0) if is_beneath_own else where.all_outputs
     wanted = list(tasks) or record.task_numbers
     past = _past(login, place, record, wanted)
     with store_errors(directory):
@@ -48,6 +52,7 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
         directory=str(directory),
         host=login.host,
         place=place_of(record),
+        is_beside=is_beneath_own and len(own) < len(found),
         outputs=[
             OutputShown(
                 path=printable(one.name), bytes=one.size_bytes, task=one.task, is_link=one.is_link

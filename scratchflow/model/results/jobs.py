@@ -248,7 +248,7 @@ class OutputsShown(Result, frozen=True, kw_only=True):
     job: str
     number: int | None
     directory: str
-    """Where they lie in the store; `host` sees it."""
+    """Where they lie in the store: `path` goes on from here; `host` sees it."""
     host: str
     place: str
     """The job's own directory beneath the one that `--to` names."""
@@ -258,6 +258,8 @@ class OutputsShown(Result, frozen=True, kw_only=True):
     bytes: int
     tasks: list[int]
     """The tasks that were asked for, or all."""
+    is_beside: bool = False
+    """Some lie beside `directory`: those that begin with `0@`, of further nodes or earlier runs."""
     is_array: bool = False
     sha256: str = ""
     """Of what was sent."""

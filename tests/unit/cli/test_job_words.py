@@ -216,7 +216,7 @@ def test_what_was_collected_is_told_with_the_way_to_this_machine() -> None:
 FOUND = OutputsShown(
     job="j",
     number=7,
-    directory="/store/j/outputs",
+    directory="/store/j/outputs/0",
     host="login",
     place="job-7",
     outputs=[OutputShown(path="outputs/r", bytes=3, task=0)],
@@ -230,9 +230,11 @@ def test_outputs_are_listed_with_where_they_lie_and_how_to_get_them() -> None:
     assert list(outputs_in_words(FOUND)) == [
         "3 B  outputs/r",
         "… and 2 files more",
-        "3 files (30 B) in `/store/j/outputs` on `login`",
+        "3 files (30 B) in `/store/j/outputs/0` on `login`",
         "`scratchflow jobs outputs 7 --to laptop:.` brings them here, into `job-7/`",
     ]
+    beside = "\n".join(outputs_in_words(msgspec.structs.replace(FOUND, is_beside=True)))
+    assert "in `/store/j/outputs/0`, and beside it for `0@…`, on `login`" in beside
     (line,) = outputs_in_words(msgspec.structs.replace(FOUND, files=0))
     assert line.startswith("nothing of job 7 is saved: ")
     (line,) = outputs_in_words(msgspec.structs.replace(FOUND, files=0, is_over=False))

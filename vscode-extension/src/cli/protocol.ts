@@ -1146,6 +1146,7 @@ export interface OutputsShown {
   files: number;
   bytes: number;
   tasks: Array<number>;
+  is_beside?: boolean;
   is_array?: boolean;
   sha256?: string;
   unsaved_on?: Array<string>;

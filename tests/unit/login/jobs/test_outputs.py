@@ -37,8 +37,38 @@ def test_files_are_listed_with_their_sizes_and_where_they_lie(cluster: Cluster) 
     found = show_outputs(cluster.login, JobOutputs(wanted="last"))
     assert [(one.path, one.bytes) for one in found.outputs] == [("outputs/r", 3)]
     assert (found.files, found.bytes, found.place) == (1, 3, f"job-{job.number}")
-    assert Path(found.directory, "0", "outputs", "r").is_file()
+    assert Path(found.directory, found.outputs[0].path).is_file()
     assert not any(isinstance(event, Data) for event in cluster.said)
+
+
+def test_of_an_array_each_path_goes_on_from_the_directory_that_is_named(cluster: Cluster) -> None:
+    made(cluster, tasks=2)
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert all(Path(found.directory, one.path).is_file() for one in found.outputs)
+    assert (found.files, found.is_beside) == (2, False)
+
+
+def test_what_further_nodes_made_lies_beside_the_directory_that_is_named(cluster: Cluster) -> None:
+    job = made(cluster)
+    file = job_directory(store_of(cluster.login), job.job).outputs(0, "n2") / "outputs" / "r"
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    own, further = found.outputs
+    assert Path(found.directory, own.path).is_file()
+    assert Path(found.directory).with_name("0@n2") / "outputs/r" == file
+    assert (further.path, found.is_beside) == ("0@n2/outputs/r", True)
+
+
+def test_what_an_earlier_run_alone_made_is_found_from_the_directory_that_is_named(
+    cluster: Cluster,
+) -> None:
+    job = made(cluster)
+    outputs = job_directory(store_of(cluster.login), job.job).outputs(0)
+    outputs.rename(outputs.with_name("0@run-1"))
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert Path(found.directory, found.outputs[0].path).is_file()
+    assert not found.is_beside
 
 
 def test_a_link_is_listed_as_one(cluster: Cluster) -> None:
