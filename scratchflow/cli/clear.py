@@ -150,4 +150,7 @@ def _read_back(cleared: Cleared) -> str:
     age_s = cleared.read_back_age_s
     if age_s is None:
         return ", which was not read back" if cleared.job_id is not None else ""
-    return f", read back {age(age_s)}"
+    if age_s < 60:
+        return f", read back {age(age_s)}"
+    # Part of it lies in archives of earlier snapshots, which may have been read back before this one was taken.
+    return f", all of it read back, the first part {age(age_s)}"

@@ -42,8 +42,8 @@ def came_back(desk: Desk, saved: NodeSaved, top: Path) -> dict[str, bytes]:
     return desk.content(top / "work")
 
 
-def read_long_ago(desk: Desk) -> None:
-    then = iso_time(time.time() - 3 * 86400) or ""
+def read_long_ago(desk: Desk, age_s: int = 3 * 86400) -> None:
+    then = iso_time(time.time() - age_s) or ""
     record_verified(desk.place, [Verification(snapshot=one, time=then) for one in desk.ids])
 
 
@@ -141,10 +141,32 @@ def test_what_would_take_too_long_is_not_read_and_that_is_said(
     ("age_s", "words"),
     [
         (0, "the workspace is saved in snapshot X, read back just now"),
-        (150, "the workspace is saved in snapshot X, read back 2 min ago"),
+        (
+            150,
+            "the workspace is saved in snapshot X, all of it read back, the first part 2 min ago",
+        ),
         (None, "the workspace is saved in snapshot X, which was not read back"),
     ],
 )
 def test_clear_says_what_was_checked(age_s: int | None, words: str) -> None:
     cleared = Cleared(job_id=1, snapshot="X", released=True, read_back_age_s=age_s)
     assert next(iter(_shown(cleared))) == words
+
+
+@pytest.mark.usefixtures("large")
+def test_of_a_new_snapshot_it_is_not_said_that_it_was_read_back_before_it_was_taken(
+    desk: Desk,
+) -> None:
+    desk.write("work/big", BIG)
+    desk.backup()
+    read_long_ago(desk, age_s=800)
+    desk.write("work/new", "x")
+    saved = save(desk)
+    cleared = Cleared(
+        job_id=1,
+        snapshot=saved.snapshot,
+        released=True,
+        read_back_age_s=saved.read_back_age_s,
+    )
+    line = next(iter(_shown(cleared)))
+    assert line.endswith(", all of it read back, the first part 13 min ago")
