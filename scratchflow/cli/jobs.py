@@ -61,7 +61,7 @@ class JobsGroup(ListingGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """`jobs logs 20` and `jobs 20`: what does that."""
-        from scratchflow.cli.examples import OTHER_WORDS_OF_JOBS
+        from scratchflow.cli.other_words import OTHER_WORDS_OF_JOBS
 
         word = args[0]
         meant = OTHER_WORDS_OF_JOBS.get(word, "jobs show" if word[:1].isdigit() else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -121,13 +121,13 @@ class VerbGroup(GlobalOptions, TyperGroup):
         """The command, or a guess at the one that was meant."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            guess = self.other_word(name) or closest(name, known)
+            guess = self.other_word(name, args[1:]) or closest(name, known)
             suggestion = f"; did you mean `{ctx.command_path} {guess}`?" if guess else ""
             problem = f"no such command: {printable(name)}{suggestion}"
             raise CommandUnknown(problem=problem, command=ctx.command_path)
         return super().resolve_command(ctx, args)
 
-    def other_word(self, name: str) -> str | None:
+    def other_word(self, name: str, rest: Sequence[str]) -> str | None:
         """The command that does what this word says elsewhere."""
         return None
 

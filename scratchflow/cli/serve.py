@@ -1,6 +1,6 @@
 """`scratchflow serve`: web pages of programs on the node, for their user alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +41,7 @@ class ServeGroup(VerbGroup):
             args = ["command", *args]
         return super().parse_args(ctx, args)
 
-    def other_word(self, name: str) -> str | None:
+    def other_word(self, name: str, rest: Sequence[str]) -> str | None:
         """`serve python …`: the words of a command stand after `--`."""
         return None if closest(name, [*self.commands]) else f"-- {printable(name)}"
 

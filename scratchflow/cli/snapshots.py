@@ -28,6 +28,7 @@ from scratchflow.cli.removal import confirm_removal, removal_in_words
 from scratchflow.cli.snapshot_transfer import MOVES
 from scratchflow.model import requests
 from scratchflow.model.ages import for_profile
+from scratchflow.model.errors.base import CommandUnknown
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results.base import Result
 from scratchflow.model.results.snapshots import (
@@ -50,8 +51,22 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Result)
 
+
+class SnapshotsGroup(ListingGroup):
+    """`snapshots` alone lists them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """`snapshots rm 570643`: what does that."""
+        from scratchflow.cli.other_words import meant_after_snapshots
+
+        if args[0] not in self.commands and (meant := meant_after_snapshots(args)):
+            problem = f"no such command: {printable(args[0])}; did you mean `scratchflow {meant}`?"
+            raise CommandUnknown(problem=problem, command=ctx.command_path)
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
-    cls=ListingGroup,
+    cls=SnapshotsGroup,
     rich_markup_mode=None,
     add_completion=False,
     help="Look at, check and move snapshots. HOW-TO-RESTORE.txt beside them helps without scratchflow.",

@@ -122,10 +122,10 @@ class Verbs(VerbGroup):
         command.name = cmd_name
         return command
 
-    def other_word(self, name: str) -> str | None:
-        from scratchflow.cli.examples import OTHER_WORDS
+    def other_word(self, name: str, rest: Sequence[str]) -> str | None:
+        from scratchflow.cli.other_words import OTHER_WORDS, meant_by_snapshot
 
-        return OTHER_WORDS.get(name)
+        return meant_by_snapshot(rest) if name == "snapshot" else OTHER_WORDS.get(name)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The verbs without importing any of them: the shell waits for the answer."""

@@ -1,4 +1,4 @@
-"""The examples of each command can be typed as they stand, and other people's words lead to commands."""
+"""The examples of each command can be typed as they stand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.examples import EXAMPLES, OTHER_WORDS, OTHER_WORDS_OF_JOBS, example_lines
-from scratchflow.cli.verbs import VERBS, parse
+from scratchflow.cli.examples import EXAMPLES, example_lines
+from scratchflow.cli.verbs import parse
 from tests.unit.cli.test_help import COMMANDS, help_of
 
 
@@ -35,16 +35,3 @@ def test_every_help_ends_with_examples_that_can_be_typed(
 
 def test_there_are_no_examples_for_what_does_not_exist() -> None:
     assert EXAMPLES.keys() == set(COMMANDS)
-
-
-def test_other_words_lead_to_commands_and_hide_none() -> None:
-    assert not OTHER_WORDS.keys() & VERBS.keys()
-    for command in OTHER_WORDS.values():
-        assert command.partition("--")[0].strip() in COMMANDS
-
-
-def test_other_words_after_jobs_lead_to_commands_and_hide_none() -> None:
-    own = {words.removeprefix("jobs ") for words in COMMANDS if words.startswith("jobs ")}
-    assert not OTHER_WORDS_OF_JOBS.keys() & own
-    for command in OTHER_WORDS_OF_JOBS.values():
-        assert command.partition(" -")[0] in COMMANDS
