@@ -174,8 +174,21 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
         yield f"left out: {counted(created.left_out, 'path')} ({first}{more})"
     if created.source and not created.dry_run and not is_git_url(created.source):
         yield f"go on in the workspace: its backups do not look at `{created.source}`"
+    if not created.dry_run:
+        yield from _how_to_use(created)
+
+
+def _how_to_use(created: WorkspaceCreated) -> Iterator[str]:
+    """The environment: by everything, also on the next node, and by one shell."""
+    if created.use_with:
+        yield f"`{printable(created.use_with)}` makes `run`, `shell`, `serve` and jobs use the environment"
+    if created.save_with:
+        yield (
+            f"`{printable(created.save_with)}` saves it with the workspace;"
+            " until then no backup has it, and the next node is without it"
+        )
     if created.activate:
-        yield Whole(f"activate the environment with: {printable(created.activate)}")
+        yield Whole(f"one shell uses it after: {printable(created.activate)}")
 
 
 def _filled(created: WorkspaceCreated) -> str:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
-from scratchflow.node.environment.missing import directory_of
+from scratchflow.node.environment.missing import directory_of, save_command
 
 NEXT_NODE = "the next node is without it"
 JOB_OF_NOW = "the job will fail"
@@ -24,7 +24,7 @@ def warn_of_environment(profile: Profile, emit: Emit, so: str) -> None:
             continue
         message = (
             f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: {so}."
-            f" `scratchflow config set backup.also '[\"{_first(path)}\"]'` takes it along from now on"
+            f" `{save_command(profile, _first(path))}` takes it along from now on"
         )
         emit(Warned(code="environment.not_saved", message=message))
 

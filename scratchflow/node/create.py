@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from itertools import chain, count
+from pathlib import Path
 from shlex import quote
 
 import msgspec
@@ -22,6 +23,7 @@ from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import forget_cached
 from scratchflow.node.environment.environment import environment_for_tools
+from scratchflow.node.environment.missing import directory_of, save_command
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
@@ -95,8 +97,8 @@ def create(
         _make_environment(context, notify, request, environment)
     message = "created" if known is None else "environment"
     taken = backup(context, notify, SnapshotOptions(message=message, purpose="created"))
-    activate = activation(request.env, env, environment) if env else ""
-    return msgspec.structs.replace(plain, snapshot=taken.snapshot, activate=activate)
+    created = msgspec.structs.replace(plain, snapshot=taken.snapshot)
+    return _with_environment(created, context, request, environment)
 
 
 def ready_to_receive(context: NodeContext, _: Notifier, request: Create) -> ReadyToReceive:
@@ -203,18 +205,17 @@ def _create_from(
         # What was brought is saved alone: the newest snapshot must not lack what the one before had.
         options = SnapshotOptions(message=f"with {', '.join(beside)}", purpose="created")
         snapshot = backup(context, notify, options).snapshot or snapshot
-    env = plain.env
     counts = brought.counts
-    return msgspec.structs.replace(
+    created = msgspec.structs.replace(
         plain,
         snapshot=snapshot,
-        activate=activation(request.env, env, environment) if env else "",
         source=brought.source,
         files=counts.files if counts else None,
         bytes=counts.bytes if counts else None,
         left_out=brought.left_out,
         left_out_paths=brought.left_out_paths,
     )
+    return _with_environment(created, context, request, environment)
 
 
 def _beside(context: NodeContext, request: Create) -> list[str]:
@@ -254,13 +255,25 @@ def _make_environment(
     for_tools = environment_for_tools(context, environment)
     make_environment(context.workspace.scratch, wanted, for_tools, notify.phase)
     forget_cached(context.workspace)
+
+
+def _with_environment(
+    created: WorkspaceCreated,
+    context: NodeContext,
+    request: Create,
+    environment: Mapping[str, str],
+) -> WorkspaceCreated:
+    """Adds how the environment is used: in one shell, and by everything; and how it is saved."""
+    if request.env == "none" or created.env is None:
+        return created
     layers = context.profile.environment
-    if not layers.venv and not layers.conda:
-        setting = "venv env" if request.env == "venv" else "conda ./env"
-        command = f"`scratchflow config set environment.{setting}`"
-        notify.remark(f"{command} lets every shell on the node start with it")
-    if ENV_NAME not in context.workspace.also:
-        command = f"`scratchflow config set backup.also '[\"{ENV_NAME}\"]'`"
-        notify.remark(
-            f"the environment is not backed up, and does not come along to the next node; {command} saves it with the workspace"
-        )
+    used = directory_of(layers, request.env)
+    is_used = bool(used) and context.workspace.scratch / used == Path(created.env)
+    setting = "venv env" if request.env == "venv" else "conda ./env"
+    is_saved = ENV_NAME in context.workspace.also
+    return msgspec.structs.replace(
+        created,
+        activate=activation(request.env, created.env, environment),
+        use_with="" if is_used else f"scratchflow config set environment.{setting}",
+        save_with="" if is_saved else save_command(context.profile, ENV_NAME),
+    )

@@ -11,6 +11,10 @@ class WorkspaceCreated(Result, frozen=True):
     env: str | None = None
     activate: str = ""
     """What a shell on the node runs to use the environment."""
+    use_with: str = ""
+    """The command after which `run`, `shell`, `serve` and jobs use the environment; empty when they do already."""
+    save_with: str = ""
+    """The command after which backups take the environment along; empty when they do already."""
     dry_run: bool = False
     host: str = ""
     # With `--from`: what it was filled with. `left_out` counts what the patterns, a CACHEDIR.TAG or `--tracked`

@@ -6,6 +6,8 @@ import os
 import shlex
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import EnvironmentOptions, Profile
 
@@ -33,6 +35,13 @@ def directory_of(options: EnvironmentOptions, layer: str) -> str:
     return "" if is_name or path.startswith(_FOR_A_SHELL) else path
 
 
+def save_command(profile: Profile, name: str) -> str:
+    """The command with which backups take this directory beneath scratch along, with what they take already."""
+    others = [one for one in profile.backup.also if not PurePosixPath(one).is_relative_to(name)]
+    also = msgspec.json.encode([*others, name]).decode()
+    return f"scratchflow config set backup.also {shlex.quote(also)}"
+
+
 def missing_in_words(profile: Profile, layer: str, node: str) -> tuple[str, str]:
     """What is wrong, and what to do about it."""
     path = directory_of(profile.environment, layer)
@@ -56,5 +65,5 @@ def _way_back(profile: Profile, layer: str, path: str) -> str:
         return "make it again there"
     return (
         f"`scratchflow create --env {layer} --packages …` makes it again with the packages that you name,"
-        " and `scratchflow config set backup.also '[\"env\"]'` takes it along from now on"
+        f" and `{save_command(profile, 'env')}` takes it along from now on"
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from scratchflow.cli.create import _shown
 from scratchflow.cli.verbs import parse
 from scratchflow.dispatch import cluster
 from scratchflow.model.errors.workspace import SourceUnusable
@@ -56,3 +58,20 @@ def test_it_is_said_that_the_contents_are_in_the_workspace_itself() -> None:
     line, further = parse(["create"]).show(made)
     assert line.startswith("workspace `/s/work` with the contents of `laptop:~/thesis`: 2 files,")
     assert further == "go on in the workspace: its backups do not look at `laptop:~/thesis`"
+
+
+def test_it_ends_with_how_the_environment_is_used_by_everything_and_by_one_shell() -> None:
+    created = WorkspaceCreated(
+        path="/s/work",
+        snapshot="x",
+        env="/s/env",
+        activate="source /s/env/bin/activate",
+        use_with="scratchflow config set environment.venv env",
+        save_with="scratchflow config set backup.also env",
+    )
+    _, use, save, activate = map(str, _shown(created))
+    assert use.startswith("`scratchflow config set environment.venv env` makes `run`, `shell`,")
+    assert save.startswith("`scratchflow config set backup.also env` saves it")
+    assert activate == "one shell uses it after: source /s/env/bin/activate"
+    done = msgspec.structs.replace(created, use_with="", save_with="")
+    assert len(list(_shown(done))) == 2

@@ -68,8 +68,33 @@ def test_an_environment_can_be_added_to_a_workspace_that_has_snapshots(desk: Des
     desk.write("work/more")
     created = create(desk.context, desk.notify, Create(dry_run=False, env="venv"), {})
     assert desk.ids[-1] == created.snapshot
-    remarks = [event.message for event in desk.events if isinstance(event, Log)]
-    assert any("the environment is not backed up" in message for message in remarks)
+    assert created.use_with == "scratchflow config set environment.venv env"
+    assert created.save_with == "scratchflow config set backup.also '[\"env\"]'"
+    assert created.activate == f"source {env}/bin/activate"
+
+
+@pytest.mark.parametrize(
+    ("settings", "use_with", "save_with"),
+    [
+        ('environment.venv = "env"\nbackup.also = ["env"]', "", ""),
+        ('environment.venv = "./env"', "", "'[\"env\"]'"),
+        ('environment.venv = "/shared/env"\nbackup.also = ["data"]', "venv env", '["data","env"]'),
+        ('environment.conda = "torch"', "venv env", "env"),
+    ],
+)
+def test_what_the_profile_lacks_for_the_environment_is_said_with_the_commands(
+    tmp_path: Path, settings: str, use_with: str, save_with: str
+) -> None:
+    desk = make_desk(tmp_path, f"{settings}\n")
+    env = desk.scratch / "env"
+    (env / "bin").mkdir(parents=True)
+    (env / "bin/python").symlink_to(sys.executable)
+    (env / "pyvenv.cfg").write_text("")
+    created = create(desk.context, desk.notify, Create(env="venv"), {})
+    assert use_with in created.use_with
+    assert bool(created.use_with) is bool(use_with)
+    assert save_with in created.save_with
+    assert bool(created.save_with) is bool(save_with)
 
 
 @pytest.mark.parametrize(

@@ -2075,6 +2075,8 @@ export interface WorkspaceCreated {
   snapshot: string | null;
   env?: string | null;
   activate?: string;
+  use_with?: string;
+  save_with?: string;
   dry_run?: boolean;
   host?: string;
   source?: string | null;

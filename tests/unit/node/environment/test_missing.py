@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.profile import BackupOptions, EnvironmentOptions, Profile
-from scratchflow.node.environment.missing import missing_in_words, missing_layer
+from scratchflow.node.environment.missing import missing_in_words, missing_layer, save_command
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,10 @@ def test_the_next_step_is_one_that_can_bring_it(path: str, also: list[str], step
     assert f"`{path}`, which is not on `node-1`" in detail
     assert step in fix
     assert "`scratchflow config unset environment.venv`" in fix
+
+
+def test_what_backups_take_already_stays_in_the_command() -> None:
+    profile = Profile(backup=BackupOptions(also=["my data"]))
+    assert (
+        save_command(profile, "env") == """scratchflow config set backup.also '["my data","env"]'"""
+    )
