@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
-from scratchflow.node.environment.missing import directory_of, save_command
+from scratchflow.node.environment.missing import directory_of, made_again, save_command
 
-NEXT_NODE = "the next node is without it"
+NEXT_NODE = "the next node is without it, and `run` and `serve` fail there"
 JOB_OF_NOW = "the job will fail"
 JOB_OF_A_SNAPSHOT = "the job will fail unless its snapshot has it"
 
 
 def warn_of_environment(profile: Profile, emit: Emit, so: str) -> None:
     """Before it is missed: what is in no snapshot stays on the node."""
-    saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
-    for key in ("venv", "conda"):
-        path = directory_of(profile.environment, key)
-        if not path or path.startswith("/"):
-            continue
-        if any(PurePosixPath(path).is_relative_to(one) for one in saved):
-            continue
+    for key, path in _left_out(profile, profile):
+        takes = f"`{save_command(profile, _first(path))}` takes it along"
+        steps = f"{takes} from now on"
+        if so == NEXT_NODE:
+            steps = f"Before the move, {takes}; after it, {made_again(key, path)}"
+        message = f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: {so}. {steps}"
+        emit(Warned(code="environment.not_saved", message=message))
+
+
+def warn_of_environment_there(there: Settings, source: Profile, emit: Emit) -> None:
+    """The same before a move to another cluster, whose profile names the environment that is used there."""
+    for key, path in _left_out(there.profile, source):
         message = (
-            f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: {so}."
-            f" `{save_command(profile, _first(path))}` takes it along from now on"
+            f"`environment.{key}` of profile `{there.name}` is `{path}` beneath scratch, and no snapshot has it:"
+            f" unless the node there has it already, `run` and `serve` fail there. After the move, {made_again(key, path)}"
         )
         emit(Warned(code="environment.not_saved", message=message))
+
+
+def _left_out(profile: Profile, saved_by: Profile) -> Iterator[tuple[str, str]]:
+    """Which environments of the profile lie beneath scratch, and in no snapshot that the other one's backups make."""
+    saved = [PurePosixPath(one) for one in (saved_by.workspace, *saved_by.backup.also)]
+    for key in ("venv", "conda"):
+        path = directory_of(profile.environment, key)
+        is_beneath = bool(path) and not path.startswith("/")
+        if is_beneath and not any(PurePosixPath(path).is_relative_to(one) for one in saved):
+            yield key, path
 
 
 def _first(path: str) -> str:

@@ -93,7 +93,6 @@ def hop(
     with cluster_of(settings, caller, emit) as cluster:
         asks = None if request.dry_run else agrees
         move = _begin(cluster, leave_behind=leave_behind, agrees=asks)
-        warn_of_environment(settings.profile, emit, NEXT_NODE)
         if request.dry_run:
             return _foretold(move, request)
         if request.node:  # one that is not there is told before anything is done
@@ -158,6 +157,7 @@ def _begin(cluster: Cluster, *, leave_behind: bool, agrees: Agrees | None = None
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
+    warn_of_environment(cluster.settings.profile, cluster.emit, NEXT_NODE)
     agree_to_what_ends(cluster.emit, shown.detached, {held[0].job_id}, agrees)
     tell_who_is_not_saved(cluster, held[:1], shown.elsewhere)
     others = tuple(held[0].nodes[1:])

@@ -22,6 +22,7 @@ from scratchflow.flows.clear.last_backup import (
     save_copies,
 )
 from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
+from scratchflow.flows.environment_left import warn_of_environment_there
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, note_move
 from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
@@ -72,6 +73,8 @@ def hop_to(
     if there.settings().name == settings.name:
         raise HopToItself(profile=settings.name)
     require_same_name(settings, there.settings())
+    remarks = remarks_of(there.settings().name, emit)
+    warn_of_environment_there(there.settings(), settings.profile, remarks)
     with cluster_of(settings, caller, emit) as source:
         held = _held(source, None if request.dry_run else agrees)
         moving = _Moving(source, there, emit, request)

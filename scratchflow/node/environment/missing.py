@@ -57,13 +57,24 @@ def shell_without(error: ScratchflowError) -> str:
     return f"the shell starts without the profile's environment: {error}; {error.shown_hint}"
 
 
+def made_again(layer: str, path: str) -> str:
+    """What makes the environment again on a node that is without it."""
+    if not _is_made_by_create(path):
+        return "make it again there"
+    return f"`scratchflow create --env {layer} --packages …` makes it again with the packages that you name"
+
+
+def _is_made_by_create(path: str) -> bool:
+    return PurePosixPath(path) == PurePosixPath("env")
+
+
 def _way_back(profile: Profile, layer: str, path: str) -> str:
     saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
     if any(PurePosixPath(path).is_relative_to(one) for one in saved):
         return f"`scratchflow restore --path {shlex.quote(path)}` brings it from the newest snapshot, if that has it"
-    if PurePosixPath(path) != PurePosixPath("env"):
-        return "make it again there"
+    if not _is_made_by_create(path):
+        return made_again(layer, path)
     return (
-        f"`scratchflow create --env {layer} --packages …` makes it again with the packages that you name,"
+        f"{made_again(layer, path)},"
         f" and `{save_command(profile, 'env')}` takes it along from now on"
     )

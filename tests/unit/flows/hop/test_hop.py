@@ -24,6 +24,7 @@ from scratchflow.model.errors.allocation import (
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.errors.workspace import WorkspaceAtFormerScratch
 from scratchflow.model.events import Log, Warned
+from scratchflow.model.profile import EnvironmentOptions, Profile
 from scratchflow.model.requests import Hold, Settle
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.backup import NodeSaved
@@ -58,6 +59,20 @@ def test_a_dry_run_fails_for_files_that_no_backup_can_read(monkeypatch: pytest.M
     cluster = Unreadable(left=[OLD])
     with pytest.raises(NodeNotSaved):
         hop(monkeypatch, cluster, dry_run=True)
+
+
+def test_an_environment_that_stays_behind_is_named_before_the_question_about_what_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    cluster: Any = Cluster(left=[OLD])
+    cluster.emit = lambda event: said.append(event.code)
+    layers = EnvironmentOptions(venv="env")
+    cluster.settings.profile = Profile(scheduler="slurm", environment=layers)
+    monkeypatch.setattr(flow, "tell_who_is_not_saved", lambda *_: None)
+    monkeypatch.setattr(flow, "agree_to_what_ends", lambda *_: said.append("the question"))
+    flow._begin(cluster, leave_behind=False)
+    assert said == ["environment.not_saved", "the question"]
 
 
 def test_a_dry_run_fails_with_what_the_backup_would_fail_with(

@@ -572,3 +572,18 @@ def test_a_dry_run_fails_for_what_no_backup_here_can_save(
     with pytest.raises(NodeNotSaved, match="`x`"):
         world.hop(dry_run=True)
     assert world.steps == []
+
+
+def test_an_environment_that_does_not_go_along_is_named_also_by_a_dry_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path, monkeypatch)
+    with (tmp_path / "config.toml").open("a") as config:
+        config.write('environment.venv = "env"\n')
+    world.hop(dry_run=True)
+    (said,) = [
+        one
+        for one in world.events
+        if isinstance(one, Warned) and one.code == "environment.not_saved"
+    ]
+    assert "`scratchflow -p b create --env venv --packages …` makes it again" in said.message
