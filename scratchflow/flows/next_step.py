@@ -17,6 +17,7 @@ _BEGIN = (
     "`scratchflow up LOGIN` sets a cluster up (LOGIN as you type it after `ssh`),"
     " `scratchflow up --local` works on this machine alone"
 )
+_UNSAVED = "`scratchflow snapshots diff` shows what is not saved yet"
 
 
 def next_step(status: StatusShown, *, has_begun: bool = True) -> str:
@@ -26,7 +27,7 @@ def next_step(status: StatusShown, *, has_begun: bool = True) -> str:
     if not has_begun and not status.snapshots.count:
         return _BEGIN
     if status.scheduler == "none":  # no node to take, no editor to connect
-        return _at_workspace(status) or _autobackup(status)
+        return _at_workspace(status) or "; ".join(filter(None, [_autobackup(status), _UNSAVED]))
     held = status.allocation
     if held is None or held.state not in HELD:
         return _without_node(held)
@@ -49,7 +50,7 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
         return "`scratchflow hop` moves to another node before the time is up"
     return (
         "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it;"
-        " `scratchflow snapshots diff` shows what is not saved yet"
+        f" {_UNSAVED}"
     )
 
 

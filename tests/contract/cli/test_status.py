@@ -54,7 +54,10 @@ def test_no_word_of_status_is_broken_and_it_ends_with_the_next_step(
     words = set(" ".join(person.says("status").split()).split(" "))
     rows = on_screen(person, "status")
     assert set(" ".join(" ".join(rows).split()).split(" ")) == words
-    assert rows[-1] == "Next: `scratchflow autobackup on` saves the workspace every 30 min"
+    assert rows[-2:] == [
+        "Next: `scratchflow autobackup on` saves the workspace every 30 min;",
+        "      `scratchflow snapshots diff` shows what is not saved yet",
+    ]
 
 
 class TestWatch:

@@ -60,8 +60,11 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
         ({"workspace": UNSEEN, "autobackup": OFF}, "`scratchflow up` brings the workspace"),
         ({"workspace": UNSEEN}, "`scratchflow open`"),
         ({"autobackup": OFF}, "`scratchflow autobackup on` saves the workspace every 30 min"),
-        ({"scheduler": "none"}, ""),
-        ({"scheduler": "none", "autobackup": OFF}, "`scratchflow autobackup on`"),
+        ({"scheduler": "none"}, "`scratchflow snapshots diff` shows what is not saved yet"),
+        (
+            {"scheduler": "none", "autobackup": OFF},
+            "every 30 min; `scratchflow snapshots diff` shows what is not saved yet",
+        ),
         ({"scheduler": "none", "workspace": GONE}, "`scratchflow restore`"),
         (
             {"scheduler": "none", "workspace": GONE, "snapshots": SnapshotsShown(count=0)},
