@@ -87,18 +87,20 @@ def _shown(
             if state == "PENDING":
                 reading.say_rest(looked.past(task))
             done = reading.done(state, ended=is_end(state), said=looked.end(task))
-            if (
-                not is_end(state) and state != "COMPLETING"
-            ):  # beneath what an earlier run of it may have printed
-                name = name_of(record, task)
-                how = f"`scratchflow logs -f {name}` waits for it and shows what it prints"
-                more = f"`scratchflow jobs show {name}` says more"
-                login.remark(f"{_waiting(looked, task)}; {how}, {more}")
+            if not is_end(state) and state != "COMPLETING":
+                # Beneath what an earlier run of it may have printed.
+                login.remark(_ways_to_wait(looked, task))
             return done
         else:
             reading.say_once(f"{_waiting(looked, task)}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)
         (looked,) = look_at(login, place, [record])
+
+
+def _ways_to_wait(looked: Looked, task: int) -> str:
+    name = name_of(looked.record, task)
+    how = f"`scratchflow logs -f {name}` waits for it and shows what it prints"
+    return f"{_waiting(looked, task)}; {how}, `scratchflow jobs show {name}` says more"
 
 
 def _waiting(looked: Looked, task: int) -> str:
