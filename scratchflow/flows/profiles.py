@@ -327,6 +327,8 @@ def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> st
     for name in file_profiles(asked, environment):
         other = _profile(asked, environment, name)
         is_same = other.alias == profile.alias and SshPaths.of(other.ssh_config) == places
+        # One without a cluster has no node, and so no use for an alias.
+        is_same = is_same and other.scheduler == "slurm"
         if name != settings.name and is_same:
             return None
     return profile.alias

@@ -117,6 +117,7 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
 def test_an_alias_that_is_the_profiles_alone_goes_with_it(machine: Machine) -> None:
     machine.data("profiles", "copy", "uni", "b")
     machine.data("profiles", "copy", "uni", "c", "--set", "alias=compile_machine_b")
+    machine.data("config", "set", "-p", "local", "alias", "compile_machine_b")  # it has no cluster
     places = SshPaths.of(str(machine.home / ".ssh/config"))
     park_alias(places, "compile_machine_b")
     shared = machine.data("profiles", "remove", "c", "--yes")

@@ -25,6 +25,12 @@ from scratchflow.flows.setup.profiles import known_profiles, name_for
 from scratchflow.flows.setup.removal.held import kept_for_nodes, require_released
 from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
 from scratchflow.flows.setup.removal.left_behind import left_behind
+from scratchflow.flows.setup.removal.shared import (
+    Shared,
+    agent_and_notes,
+    kept_for_others,
+    shared_with,
+)
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.flows.setup.table import shown_home
 from scratchflow.model.errors.agent import AgentMismatch, AgentMissing
@@ -54,14 +60,6 @@ class RemoveOptions(msgspec.Struct, frozen=True):
     all_profiles: bool = False
 
 
-class _Others(msgspec.Struct, frozen=True):
-    """The other profiles that are set up on this machine, as far as they share something with this one."""
-
-    of_ssh_config: list[str]
-    of_alias: list[str]
-    of_login: list[str]
-
-
 def remove(
     asked: Asked,
     environment: Mapping[str, str],
@@ -76,15 +74,14 @@ def remove(
     The store stays as it is.
     """
     settings = _meant(asked, environment, options.login)
-    others = (
-        _others(asked, settings, environment) if not options.all_profiles else _Others([], [], [])
-    )
+    of_file = _profiles_of_file(asked, environment)
+    profiles = {name: one for name, one in of_file.items() if name != settings.name}
+    others = Shared() if options.all_profiles else shared_with(settings.profile, profiles)
     places = SshPaths.of(settings.profile.ssh_config)
     plan = include.plan_remove(places)
     diff = "" if others.of_ssh_config else plan.diff
-    kept = _kept(settings, others)
+    kept = kept_for_others(settings.name, settings.profile, others, of_file)
     is_cluster = settings.profile.scheduler == "slurm"
-    profiles = _other_profiles(asked, settings, environment)
     going = _of_login(profiles, settings) if options.all_profiles else {}
     elsewhere = _on_other_hosts(settings, profiles) if options.all_profiles else []
     if options.dry_run:
@@ -145,7 +142,7 @@ def _meant(asked: Asked, environment: Mapping[str, str], login: str) -> Settings
 
 def _removed_in_words(
     settings: Settings,
-    others: _Others,
+    others: Shared,
     profiles: Mapping[str, Profile],
     diff: str,
     *,
@@ -168,7 +165,7 @@ def _removed_in_words(
     return [what for what, is_done in does.items() if is_done]
 
 
-def _lost_aliases(profile: Profile, places: SshPaths, others: _Others) -> list[str]:
+def _lost_aliases(profile: Profile, places: SshPaths, others: Shared) -> list[str]:
     """This profile's; all of this ssh config, when no profile keeps our lines in it."""
     if not others.of_ssh_config:
         return our_aliases(places)
@@ -280,12 +277,10 @@ class _Reached:
         return ask_once(transport, request, self._emit)
 
 
-def _other_profiles(
-    asked: Asked, settings: Settings, environment: Mapping[str, str]
-) -> dict[str, Profile]:
-    """The clusters' profiles of the file but this one."""
+def _profiles_of_file(asked: Asked, environment: Mapping[str, str]) -> dict[str, Profile]:
+    """The clusters' profiles of the file."""
     place, _ = config_path(asked.config, environment)
-    return known_profiles(place).others(settings.name)
+    return known_profiles(place).clusters()
 
 
 def _of_login(profiles: Mapping[str, Profile], settings: Settings) -> dict[str, Profile]:
@@ -294,46 +289,6 @@ def _of_login(profiles: Mapping[str, Profile], settings: Settings) -> dict[str, 
     return {name: profile for name, profile in profiles.items() if profile.login == login}
 
 
-def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:
-    profile, found = settings.profile, _Others([], [], [])
-    places = SshPaths.of(profile.ssh_config)
-    for name, other in _other_profiles(asked, settings, environment).items():
-        theirs = SshPaths.of(other.ssh_config)
-        if read_alias(theirs, other.alias) is None:
-            continue  # not set up on this machine, or not any more
-        if theirs == places:
-            found.of_ssh_config.append(name)
-            if other.alias == profile.alias:
-                found.of_alias.append(name)
-        if other.login == profile.login:
-            found.of_login.append(name)
-    return found
-
-
-def _kept(settings: Settings, others: _Others) -> list[str]:
-    """What stays and for whom, in words."""
-    profile = settings.profile
-    config = shown_home(SshPaths.of(profile.ssh_config).config)
-    shared = [
-        (f"our lines in {config}", "them", others.of_ssh_config),
-        (f"the alias `{profile.alias}`", "it", others.of_alias),
-        (_agent(profile), "it", others.of_login),
-    ]
-    return [f"{what}: {_named(names, it)}" for what, it, names in shared if names]
-
-
-def _agent(profile: Profile) -> str:
-    return f"the agent and our notes in ~/.local/share/scratchflow on `{profile.login}`"
-
-
-def _named(names: list[str], it: str) -> str:
-    """Who uses it, and what removes it: the last of them that is removed takes it along."""
-    quoted = ", ".join(f"`{name}`" for name in names)
-    who = f"profile {quoted} uses" if len(names) == 1 else f"profiles {quoted} use"
-    commands = ", then ".join(f"`scratchflow -p {name} setup --remove`" for name in names)
-    return f"{who} {it}; {commands} removes {it}"
-
-
 def _kept_for_job(settings: Settings, who: str) -> str:
     again = f"`scratchflow -p {settings.name} setup --remove`"
-    return f"{_agent(settings.profile)}: {who}; when no job uses it any more, {again} removes it"
+    return f"{agent_and_notes(settings.profile)}: {who}; when no job uses it any more, {again} removes it"

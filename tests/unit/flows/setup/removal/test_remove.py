@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from scratchflow.config.edit import apply_edits
 from scratchflow.config.settings import Asked
 from scratchflow.flows.setup.removal import remove as module
 from scratchflow.flows.setup.removal.remove import RemoveOptions, remove
@@ -228,14 +229,32 @@ def test_what_another_profile_of_the_same_host_uses_stays_and_is_named(laptop: L
     assert laptop.aliases == ["lab"]
     assert laptop.places.config.read_text() != USERS_LINES
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
-    lines, agent = done.kept
-    assert lines.startswith("our lines in ~/ssh/config: profile `lab` uses them;")
-    assert agent == (
-        "the agent and our notes in ~/.local/share/scratchflow on `aws`: profile `lab` uses it;"
-        " `scratchflow -p lab setup --remove` removes it"
+    (kept,) = done.kept
+    assert kept == (
+        "our lines in ~/ssh/config and the agent and our notes in ~/.local/share/scratchflow on `aws`:"
+        " profile `lab` uses them; `scratchflow -p lab setup --remove` removes them"
     )
     done = laptop.remove(login="lab")  # as the message says
     assert (done.agent_removed, laptop.uninstalled, done.kept) == (True, 1, [])
+    assert laptop.places.config.read_text() == USERS_LINES
+
+
+def test_two_profiles_of_one_alias_come_to_an_end_by_what_the_message_says(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws", here="local")
+    text = laptop.file.read_text().replace('alias = "lab"', 'alias = "uni"')
+    here = '[profiles.here]\nscheduler = "none"\nalias = "uni"\n'
+    laptop.file.write_text(text.partition("[profiles.here]")[0] + here)
+    for name in ("lab", "here"):
+        laptop.places.alias_file(name).unlink()
+    (kept,) = laptop.remove().kept
+    assert "the alias `uni`" in kept
+    assert kept.endswith(
+        "`scratchflow profiles remove uni`, then `scratchflow -p lab setup --remove` removes them"
+    )
+    apply_edits(laptop.file, {}, [("profiles", "uni")])
+    done = laptop.remove(login="lab")
+    assert (done.agent_removed, done.kept) == (True, [])
+    assert laptop.aliases == []
     assert laptop.places.config.read_text() == USERS_LINES
 
 
