@@ -43,6 +43,19 @@ closed() {
     esac
 }
 
+# NAME DIRECTORY: whether these are notes beside a workspace's snapshots, which are named like manifests. The
+# snapshots of a workspace within another one lie there, too, and so that directory is looked into as a store.
+is_notes() {
+    case $1 in
+    kept | verified) ;;
+    *) return 1 ;;
+    esac
+    for archive in "$2"/[0-9]*Z-??????.tar.lz4; do
+        [ ! -e "$archive" ] || return 1
+    done
+    [ ! -e "$2/store.json" ]
+}
+
 # NUMBER STORE: the workspaces that have snapshots there, how many, which nodes hold copies, how many jobs
 # have records, and what each node's own record says. Also what could not be looked into, and whether there is more.
 look() {
@@ -67,6 +80,7 @@ look() {
         for manifest in "$place"[0-9]*Z-??????.json; do
             [ ! -e "$manifest" ] || count=$((count + 1))
         done
+        if is_notes "$name" "$place"; then count=0; fi
         if [ "$count" = 0 ] && [ ! -e "$place/store.json" ]; then
             printf '%s\t%s\t%s\n' "$mark" more "$1"
             continue

@@ -134,7 +134,8 @@ def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None
 
 
 def _them(trace: WorkspaceTrace | None) -> str:
-    return "it" if trace is not None and trace.snapshots < 2 and not trace.jobs else "them"
+    is_one = trace is not None and trace.snapshots < 2 and not (trace.jobs or trace.within)
+    return "it" if is_one else "them"
 
 
 def _profiles(scope: Scope) -> Iterator[LeftBehind]:

@@ -86,6 +86,9 @@ def number_of(trace: WorkspaceTrace) -> str:
     found = counted(trace.snapshots, "snapshot") if trace.snapshots else "a store without snapshots"
     if trace.jobs:
         found += f" and the records and outputs of {counted(trace.jobs, 'job')}"
+    if trace.within:
+        inner = ", ".join(f"`{printable(trace.name)}/{printable(one)}`" for one in trace.within)
+        found += f", with all that is saved of {inner},"
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -26,6 +26,8 @@ class WorkspaceTrace(msgspec.Struct, frozen=True):
     jobs: int = 0
     # Where copies are, or were: node and path there.
     copies: tuple[tuple[str, str], ...] = ()
+    # Further workspaces whose snapshots lie in the directory of this one's, by their paths beneath it.
+    within: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -100,7 +102,7 @@ def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
     return Traces(
         agents=tuple(fields[0] for kind, *fields in lines if kind == "agent"),
         entries=tuple(fields[0] for kind, *fields in lines if kind == "entry"),
-        workspaces=tuple(sorted(found.values(), key=lambda trace: trace.path)),
+        workspaces=tuple(sorted(_nested(found), key=lambda trace: trace.path)),
         has_state=any(kind == "state" for kind, *_ in lines),
         has_unison=any(kind == "unison" for kind, *_ in lines),
         ran_sync=["unison", "scratchflow"] in lines,
@@ -131,6 +133,14 @@ def _workspaces(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[s
             store = stores[int(number)]
             found[real] = WorkspaceTrace(store, name, int(count), known, int(jobs), copies)
     return found
+
+
+def _nested(found: Mapping[str, WorkspaceTrace]) -> Iterator[WorkspaceTrace]:
+    """Each with those that lie in it; `found` is by real paths."""
+    for real, trace in found.items():
+        above = f"{real}/"
+        within = sorted(one.removeprefix(above) for one in found if one.startswith(above))
+        yield msgspec.structs.replace(trace, within=tuple(within))
 
 
 def _is_plain(name: str) -> bool:

@@ -35,6 +35,14 @@ def test_the_snapshots_of_every_workspace_are_counted_and_theirs_alone_removed(
     assert shlex.split(far) == ["rm", "-rf", "/fsx/ada's store/p2"]
 
 
+def test_a_workspace_within_another_is_named_with_it(settings: Settings) -> None:
+    """One command would remove the snapshots of both."""
+    _, snapshots = left(settings, found(WorkspaceTrace(STORE, "w", 1, within=("inner",))))
+    assert snapshots.what == (
+        "1 snapshot, with all that is saved of `w/inner`, in /fsx/ada's store/w on `aws`"
+    )
+
+
 def test_what_is_another_profiles_is_named_as_that(settings: Settings) -> None:
     traces = found(WorkspaceTrace("/s", "work_gpu", 1), WorkspaceTrace("/s", "w", 1))
     gpu = Profile(login="aws", store="/s/", workspace="work_gpu")

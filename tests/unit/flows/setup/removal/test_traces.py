@@ -12,6 +12,7 @@ from scratchflow.flows.setup.removal.traces import (
     WorkspaceTrace,
     look_for_traces,
 )
+from scratchflow.store.directory import KEPT_NAME, VERIFIED_NAME
 from tests.process_transport import ProcessTransport
 
 OURS = ".local/share/scratchflow"
@@ -111,6 +112,27 @@ def test_stores_of_the_accounts_notes_are_looked_into_and_none_told_twice(
         WorkspaceTrace("~/scratchflow", "work", 1),
     )
     assert not list(account.home.rglob("pwned"))
+
+
+def test_notes_beside_the_snapshots_of_a_workspace_are_no_workspaces(account: Account) -> None:
+    """The snapshots of `work/inner` lie in the directory of those of `work`, beside its notes."""
+    account.snapshots("scratchflow/work", 1)
+    account.snapshots("scratchflow/work/inner", 2)
+    for notes in (KEPT_NAME, VERIFIED_NAME):
+        (account.home / "scratchflow/work" / notes).mkdir()
+        (account.home / f"scratchflow/work/{notes}/{ID.format(0)}.json").touch()
+    account.note(f"{account.home}/scratchflow/work/inner")
+    assert account.look().workspaces == (
+        WorkspaceTrace(f"{account.home}/scratchflow/work", "inner", 2),
+        WorkspaceTrace("~/scratchflow", "work", 1, within=("inner",)),
+    )
+
+
+def test_a_workspace_may_have_the_name_of_notes(account: Account) -> None:
+    account.snapshots("scratchflow/kept", 1)
+    account.snapshots("scratchflow/verified", 1)
+    (account.home / "scratchflow/verified/store.json").unlink()
+    assert [one.name for one in account.look().workspaces] == ["kept", "verified"]
 
 
 @pytest.mark.parametrize("name", ["my work", "-rf", "it's; `id`", "é"])
