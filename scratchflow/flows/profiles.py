@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from scratchflow.config.settings import (
 from scratchflow.config.toml import parse_document
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.removal.left_behind import left_of_profile
+from scratchflow.flows.setup.removal.left_here import foreign_alias_left
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
 from scratchflow.model.errors.allocation import AllocationHeld
 from scratchflow.model.errors.base import Declined, ScratchflowError, UsageInvalid
@@ -164,11 +164,12 @@ def remove(
             remove_alias(places, alias)
         forget_host_keys(places, name, others)
         forget(name)
+    foreign = [f"{one.what}; {one.how} removes it" for one in foreign_alias_left(settings)]
     return ProfileRemoved(
         profile=name,
         path=utf8_text(place),
         diff=edit.diff(place),
-        stays=[*left_of_profile(settings, traces, others), *_foreign_alias(settings)],
+        stays=[*left_of_profile(settings, traces, others), *foreign],
         default_profile=default,
         alias=alias,
         file_removed=is_gone,
@@ -332,12 +333,3 @@ def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> st
         if name != settings.name and is_same:
             return None
     return profile.alias
-
-
-def _foreign_alias(settings: Settings) -> Iterator[str]:
-    """A file in the place of the alias's that is not ours: it stays."""
-    profile = settings.profile
-    alias_file = SshPaths.of(profile.ssh_config).alias_file(profile.alias)
-    if alias_file.exists() and read_alias(SshPaths.of(profile.ssh_config), profile.alias) is None:
-        command = f"rm {shlex.quote(str(alias_file))}"
-        yield f"{alias_file}, which scratchflow did not write; `{command}` removes it"

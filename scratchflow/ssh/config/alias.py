@@ -88,8 +88,16 @@ def _hosts(places: SshPaths, alias: str) -> list[AliasTarget | Parked]:
 
 
 def remove_alias(places: SshPaths, alias: str) -> None:
-    """Takes one alias away; a missing one is fine."""
-    _file_of(places, alias).unlink(missing_ok=True)
+    """Takes one alias away; a missing one is fine. A directory in its place is somebody else's and stays."""
+    file = _file_of(places, alias)
+    if not _is_directory(file):
+        file.unlink(missing_ok=True)
+
+
+def foreign_file(places: SshPaths, alias: str) -> Path | None:
+    """What is in the place of the alias's file and is not as we write it."""
+    file = places.alias_file(alias)
+    return file if os.path.lexists(file) and read_alias(places, alias) is None else None
 
 
 def forget_host_keys(places: SshPaths, profile: str, others: Iterable[str]) -> None:
@@ -148,6 +156,10 @@ def _replace_checked(
     The candidate's name starts with a dot, so no ssh includes it; a killed run leaves it behind.
     """
     make_private_directory(file.parent)
+    if _is_directory(file):
+        name = shlex.quote(str(file))
+        remedy = f"`ls -la {name}` shows what is in it; `mv {name} {name}.aside` moves it away, then try again"
+        raise _refusal(file, "it is a directory, and scratchflow keeps a file there", remedy)
     temp = file.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{file.name}")
     try:
         write_new(temp, text.encode("utf-8", "surrogateescape"), mode=0o600)
@@ -189,6 +201,11 @@ def _file_of(places: SshPaths, alias: str) -> Path:
     if not is_name(alias):
         raise _refusal(places.directory, f"`{alias}` cannot be the name of an alias")
     return places.alias_file(alias)
+
+
+def _is_directory(file: Path) -> bool:
+    """Not a symlink to one, which is replaced and removed like a file."""
+    return file.is_dir() and not file.is_symlink()
 
 
 def _is_ours(file: Path) -> bool:

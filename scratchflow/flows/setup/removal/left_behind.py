@@ -18,6 +18,7 @@ from scratchflow.flows.setup.removal.in_use import (
 from scratchflow.flows.setup.removal.left_at_former_scratch import copies_at_former_scratch
 from scratchflow.flows.setup.removal.left_here import (
     completion_left,
+    foreign_alias_left,
     left_here,
     program_left,
     settings_left,
@@ -78,7 +79,7 @@ def left_behind(
     is_here = scope.login == LOCAL
     goes = _GOES_WITH_AGENT if is_here else set()
     first = only_after([], in_use.numbers) if is_here else ""
-    found += ssh_backup_left(settings)
+    found += [*ssh_backup_left(settings), *foreign_alias_left(settings)]
     found += [*left_here(goes, first, users), *completion_left(users)]
     if not users:
         found += settings_left(settings, others)

@@ -12,6 +12,7 @@ from scratchflow.config.settings import LOCAL, Settings
 from scratchflow.flows.setup.removal.in_use import still_used
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.results.setup import LeftBehind
+from scratchflow.ssh.config.alias import foreign_file
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.workspace.lock import has_loop
 from scratchflow.workspace.notes import known_workspaces
@@ -25,6 +26,18 @@ def ssh_backup_left(settings: Settings) -> Iterator[LeftBehind]:
         yield LeftBehind(
             what=f"{backup}: your ssh config as it was before scratchflow wrote to it",
             how=f"`rm {shlex.quote(str(backup))}`",
+        )
+
+
+def foreign_alias_left(settings: Settings) -> Iterator[LeftBehind]:
+    """What is in the place of the alias's file and is not ours."""
+    profile = settings.profile
+    if file := foreign_file(SshPaths.of(profile.ssh_config), profile.alias):
+        # What somebody keeps in a directory is theirs to look at: `rmdir` removes an empty one.
+        command = "rmdir" if file.is_dir() and not file.is_symlink() else "rm"
+        yield LeftBehind(
+            what=f"{file}, which scratchflow did not write",
+            how=f"`{command} {shlex.quote(str(file))}`",
         )
 
 

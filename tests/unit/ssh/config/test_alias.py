@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config import alias as alias_module
 from scratchflow.ssh.config.alias import (
+    foreign_file,
     forget_host_keys,
     park_alias,
     point_alias,
@@ -182,6 +183,23 @@ def test_the_host_keys_of_one_profile_go_and_those_that_may_be_of_another_stay(
     assert left == ["fast-2-node-1", "faster-node-1", "lab-node-1"]
     places.host_keys.rename(places.directory / "away")
     forget_host_keys(places, "lab", [])
+
+
+def test_a_directory_in_the_place_of_our_file_is_named_and_stays(places: SshPaths) -> None:
+    file = places.alias_file(ALIAS)
+    file.mkdir(parents=True)
+    (file / "theirs").touch()
+    with pytest.raises(SshConfigRefused, match="it is a directory") as caught:
+        park_alias(places, ALIAS)
+    assert f"`mv {file} {file}.aside` moves it away" in caught.value.shown_hint
+    with pytest.raises(SshConfigRefused, match="it is a directory"):
+        point_alias(places, ALIAS, TARGET)
+    assert foreign_file(places, ALIAS) == file
+    remove_alias(places, ALIAS)
+    assert (file / "theirs").exists()
+    file.rename(f"{file}.aside")
+    park_alias(places, ALIAS)
+    assert foreign_file(places, ALIAS) is None
 
 
 def test_removing_takes_ours_and_nothing_else(places: SshPaths) -> None:

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -81,6 +82,19 @@ def test_the_copy_of_the_ssh_config_is_named(settings: Settings, tmp_path: Path)
     copy.write_text("Host mine\n")
     (one,) = [one for one in left(settings, found()) if "ssh config" in one.what]
     assert shlex.split(one.how.strip("`")) == ["rm", str(copy)]
+
+
+@pytest.mark.parametrize(("make", "command"), [(Path.touch, "rm"), (Path.mkdir, "rmdir")])
+def test_what_is_in_the_place_of_the_alias_and_not_ours_is_named(
+    settings: Settings, tmp_path: Path, make: Callable[[Path], None], command: str
+) -> None:
+    profile = msgspec.structs.replace(settings.profile, ssh_config=str(tmp_path / "config"))
+    settings = msgspec.structs.replace(settings, profile=profile)
+    file = tmp_path / f"scratchflow.d/{profile.alias}.conf"
+    file.parent.mkdir()
+    make(file)
+    (one,) = [one for one in left(settings, found()) if "did not write" in one.what]
+    assert one.how == f"`{command} {file}`"
 
 
 def test_the_auto_backup_of_the_profile_local_is_named_while_it_runs(
