@@ -40,7 +40,7 @@ def shown_path(path: str | None, path_b64: str | None) -> str:
 def last_line(said: bytes | str) -> str:
     """The last line that says something, for an error message; the end of it if it is long."""
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
-    lines = text.split("\n")
+    lines = text.replace("\r", "\n").split("\n")  # ssh ends its lines with both
     return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
 
 

@@ -210,10 +210,11 @@ def _ask_ssh(arguments: list[str], host: str, timeout_s: float) -> str:
             remedy="a `Match exec` in your ssh config may hang",
         ) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "surrogateescape").strip()
+        said = done.stderr.decode("utf-8", "surrogateescape").splitlines()  # they end with `\r\n`
         raise SshUnusable(
             host=host,
-            reason=said.replace("\n", "; ") or f"`ssh -G` exited with {done.returncode}",
+            reason="; ".join(line for line in said if line)
+            or f"`ssh -G` exited with {done.returncode}",
             remedy=f"correct your ssh config; `ssh -G {host}` shows when it is right",
         )
     return done.stdout.decode("utf-8", "surrogateescape")

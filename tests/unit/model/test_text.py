@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.model.text import closest, few_lines, printable
+from scratchflow.model.text import closest, few_lines, last_line, printable
 
 
 def test_rich_markup_in_a_name_stays_as_it_is() -> None:
@@ -49,3 +49,9 @@ def test_long_words_of_a_tool_keep_their_beginning_and_their_end() -> None:
     long = few_lines("begin" + "x" * 5000 + "end")
     assert len(long) < 700
     assert (long[:5], long[-3:]) == ("begin", "end")
+
+
+def test_the_last_line_has_no_carriage_return_in_it() -> None:
+    said = b"Connection closed by remote host\r\nConnection to node-1 closed.\r\n"
+    assert last_line(said) == "Connection to node-1 closed."
+    assert last_line("10%\r20%\r") == "20%"

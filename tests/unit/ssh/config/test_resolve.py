@@ -122,6 +122,13 @@ def test_a_broken_config_is_said_in_ssh_s_words(tmp_path: Path) -> None:
         resolve("host", config=tmp_path / "config")
 
 
+def test_every_fault_of_a_config_is_said_without_the_ends_of_ssh_s_lines(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("NoSuchOption 1\nNorThis 2\n")
+    with pytest.raises(SshUnusable, match=r"(?i)nosuchoption; .*line 2: .*northis; ") as caught:
+        resolve("host", config=tmp_path / "config")
+    assert "\\r" not in str(caught.value)
+
+
 def test_a_missing_ssh_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SshUnusable, match="no program `ssh`"):
