@@ -10,6 +10,7 @@ import msgspec
 from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.draft import FLAGS, Draft
+from scratchflow.flows.setup.own_entry import warn_of_own_entry
 from scratchflow.flows.setup.propose import GIVEN, LABELS, propose, time_for
 from scratchflow.flows.setup.sites import ACCOUNT, account_checks
 from scratchflow.flows.setup.table import proposal_lines, shown_home, wrapped
@@ -43,12 +44,14 @@ def agree(
 ) -> tuple[Draft, list[Check]]:
     """The draft that passes every check and that the user wants; asks as often as it takes."""
     shown: set[Check] = set()
+    warned: set[str] = set()
     while True:
         checks = checked(draft, transport, seen, emit, shown, asks=asker.can_ask)
         bad = [check for check in checks if not check.ok]
         if bad:
             draft = _corrected(draft, bad, seen, transport.host, asker)
             continue
+        warn_of_own_entry(draft, emit, warned)
         if not _changes(draft, ssh_plan) or asker.agrees:
             for line in proposal_lines(draft.name, draft.values) if draft.is_new else ():
                 emit(Log(level="info", message=line))

@@ -20,6 +20,7 @@ from scratchflow.flows.setup.agreement import agree, checked, refusal
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.connect import connected
 from scratchflow.flows.setup.draft import Draft, SetupOptions, draft_for, setup_again
+from scratchflow.flows.setup.own_entry import warn_of_own_entry
 from scratchflow.flows.setup.profiles import Known, known_profiles, shared_in_words
 from scratchflow.flows.setup.propose import GIVEN
 from scratchflow.flows.setup.sites import Recognised, chosen_site, what_to_look_for
@@ -112,6 +113,7 @@ def _foretold_checks(draft: Draft, transport: Transport, seen: Surveyed, emit: E
     checks = checked(draft, transport, seen, emit, set())
     if bad := [check for check in checks if not check.ok]:
         raise refusal(draft, bad, seen, transport.host)
+    warn_of_own_entry(draft, emit, set())
     for line in proposal_lines(draft.name, draft.values):
         emit(Log(level="info", message=line))
     return checks

@@ -18,6 +18,12 @@ def hosts_in_config(places: SshPaths) -> list[str]:
     return list(dict.fromkeys(name for one in lines for name in one.arguments if is_login(name)))
 
 
+def own_entry(places: SshPaths, host: str) -> Line | None:
+    """The `Host` line of the user's own that names this host itself; the first, as ssh goes by that."""
+    lines = (one for one in config_lines(places) if one.word == "host" and not one.scope)
+    return next((one for one in lines if host in one.arguments), None)
+
+
 def why_passed_over(places: SshPaths, host: str) -> str:
     """Why ssh does not go by the `Host` of this name: what includes it stands below another one. Empty without one."""
     for line in config_lines(places):

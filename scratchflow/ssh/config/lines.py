@@ -22,12 +22,13 @@ _LINE = re.compile(r"\s*([^\s#=][^\s=]*)(?:\s*=\s*|\s+|$)(.*)")
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One setting. `scope` is the `Host` or `Match` that it is under; empty when that is every host."""
+    """One setting. `scope` is the `Host` or `Match` that it is under; empty when that is every host. `number` counts from 1."""
 
     word: str
     rest: str
     file: Path
     scope: str
+    number: int
 
     @property
     def arguments(self) -> list[str]:
@@ -57,10 +58,10 @@ def _lines_of(
     places: SshPaths, file: Path, outer: str, seen: set[tuple[Path, bool]]
 ) -> Iterator[Line]:
     scope = outer
-    for word, rest in _words_of(_content(file)):
+    for number, word, rest in _words_of(_content(file)):
         if word in {"host", "match"}:
             scope = outer or ("" if rest.lower() in _EVERY_HOST else f"{word.title()} {rest}")
-        line = Line(word, rest, file, outer if word in {"host", "match"} else scope)
+        line = Line(word, rest, file, outer if word in {"host", "match"} else scope, number)
         yield line
         if word != "include" or is_ours(places, line):
             continue
@@ -70,12 +71,13 @@ def _lines_of(
                 yield from _lines_of(places, path, scope, seen)
 
 
-def _words_of(content: bytes) -> Iterator[tuple[str, str]]:
-    """Each line's keyword, in lower case, and what follows it."""
-    for line in content.removeprefix(_BOM).decode("utf-8", "surrogateescape").splitlines():
+def _words_of(content: bytes) -> Iterator[tuple[int, str, str]]:
+    """Each line's number and keyword, in lower case, and what follows it."""
+    lines = content.removeprefix(_BOM).decode("utf-8", "surrogateescape").splitlines()
+    for number, line in enumerate(lines, start=1):
         match = _LINE.match(line)
         if match:
-            yield match[1].lower(), match[2].rstrip()
+            yield number, match[1].lower(), match[2].rstrip()
 
 
 def _included(rest: str) -> Iterator[Path]:

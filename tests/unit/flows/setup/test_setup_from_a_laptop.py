@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ from scratchflow.model.errors.config import (
     SetupIncomplete,
 )
 from scratchflow.model.errors.slurm import SlurmUnreachable
-from scratchflow.model.events import Checked, Emit, Event, Log
+from scratchflow.model.events import Checked, Emit, Event, Log, Warned
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.model.results.setup import ClusterSetUp
@@ -182,6 +183,21 @@ def test_a_dry_run_reaches_the_host_and_writes_nothing(laptop: Laptop) -> None:
     assert '+partition = "debug"' in done.config_diff
     assert laptop.is_untouched
     assert laptop.agent == ""
+
+
+def test_an_entry_of_ones_own_for_the_alias_is_named_before_anything_is_written(
+    laptop: Laptop,
+) -> None:
+    laptop.places.config.parent.mkdir()
+    laptop.places.config.write_text("Host box\n  HostName mine\n")
+    for asker, options in ((NOBODY, {"dry_run": True}), (NOBODY, {})):
+        laptop.told.clear()
+        with contextlib.suppress(Declined):
+            laptop.set_up(asker, values={"alias": "box"}, **options)
+        (warning,) = [one for one in laptop.told if isinstance(one, Warned)]
+        assert "`Host box` at ~/.ssh/config:1 does not decide" in warning.message
+        assert not laptop.file.exists()
+        assert laptop.places.config.read_text() == "Host box\n  HostName mine\n"
 
 
 def test_a_dry_run_shows_slurms_values_and_what_up_would_ask_for(laptop: Laptop) -> None:

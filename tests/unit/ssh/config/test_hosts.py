@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scratchflow.ssh.config.hosts import hosts_in_config, why_passed_over
+from scratchflow.ssh.config.hosts import hosts_in_config, own_entry, why_passed_over
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import leads_nowhere, resolve
 
@@ -24,6 +24,18 @@ def test_included_files_are_read_and_our_own_aliases_are_not_offered(tmp_path: P
     (ours / "compile_machine.conf").write_text("Host compile_machine\n")
     config.write_text(f"Include {ours}/*.conf\nInclude {more}\nHost uni\n")
     assert hosts_in_config(SshPaths.of(config)) == ["more", "uni"]
+
+
+def test_a_users_own_entry_is_found_by_file_and_line_and_ours_is_none(tmp_path: Path) -> None:
+    config, ours = tmp_path / "config", tmp_path / "scratchflow.d"
+    ours.mkdir()
+    (ours / "box.conf").write_text("Host box\n")
+    config.write_text(f"Include {ours}/*.conf\n\nHost *\nHost b*\nHost a box\nHost box\n")
+    places = SshPaths.of(config)
+    line = own_entry(places, "box")
+    assert line is not None
+    assert (line.file, line.number) == (config, 5)
+    assert own_entry(places, "bo") is None
 
 
 def test_what_cannot_be_read_has_no_hosts(tmp_path: Path) -> None:
