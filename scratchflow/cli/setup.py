@@ -1,7 +1,7 @@
 """`scratchflow setup`: a cluster, ready to use from this machine."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +14,13 @@ from scratchflow.cli.up_call import shown as up_shown
 from scratchflow.model.ages import overrides_are_saved
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results.setup import ClusterSetUp, HostsListed, SetupRemoved, SitesListed
+from scratchflow.model.results.setup import (
+    ClusterSetUp,
+    HostsListed,
+    LeftBehind,
+    SetupRemoved,
+    SitesListed,
+)
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
@@ -229,6 +235,23 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
         yield "nothing of ours was there to remove"
     if done.left:
         yield "Left, and how to remove it:"
-    for left in done.left:
-        yield f"  {printable(left.what)}"
-        yield f"    {printable(left.how)}"  # only its words are broken, not a command
+    yield from _left(done.left)
+
+
+def _left(left: Sequence[LeftBehind]) -> Iterator[str]:
+    """What is removed in the same way has one line for that; of small things the commands say what they are."""
+    end = max((place + 1 for place, one in enumerate(left) if one.is_small), default=0)
+    yield from _in_full([one for one in left[:end] if not one.is_small])
+    if small := [one for one in left if one.is_small]:
+        yield "  notes and caches, with nothing of yours:"
+        yield from (f"    {printable(one.how)}" for one in small)
+    yield from _in_full(left[end:])
+
+
+def _in_full(left: Sequence[LeftBehind]) -> Iterator[str]:
+    by_how: dict[str, list[str]] = {}
+    for one in left:
+        by_how.setdefault(one.how, []).append(one.what)
+    for how, whats in by_how.items():
+        yield from (f"  {printable(what)}" for what in whats)
+        yield f"    {printable(how)}"  # only its words are broken, not a command

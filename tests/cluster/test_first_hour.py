@@ -406,7 +406,8 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
     assert "`ssh login 'rm -rf ~/scratchflow/p2'`" in text
     assert "copies of the workspace and our notes on the scratch of node-" in text
     assert "`rm -rf /scratch/$USER/work /scratch/$USER/.scratchflow` in a job on each" in text
-    assert "the cache in" in text
+    assert "notes and caches, with nothing of yours:" in text
+    assert "uninstall scratchflow" in text
     refused = newcomer.run("status")
     assert refused.returncode == 10
     assert "`scratchflow setup -p login` sets it up" in refused.stderr

@@ -140,6 +140,8 @@ class LeftBehind(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     how: str
+    # Notes and caches: nothing that anybody would miss.
+    is_small: bool = False
 
 
 class SetupRemoved(Result, frozen=True):

@@ -887,6 +887,7 @@ export interface LastPair {
 export interface LeftBehind {
   what: string;
   how: string;
+  is_small?: boolean;
 }
 
 /** A remark: `info` for everybody, `debug` with `--verbose`. */

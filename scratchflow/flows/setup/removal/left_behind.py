@@ -81,9 +81,9 @@ def left_behind(
     first = only_after([], in_use.numbers) if is_here else ""
     found += [*ssh_backup_left(settings), *foreign_alias_left(settings)]
     found += [*left_here(goes, first, users), *completion_left(users)]
-    if not users:
-        found += settings_left(settings, others)
-    return [*found, program_left(Path(sys.prefix))] if all_profiles else found
+    if users:
+        return found
+    return [*found, *settings_left(settings, others), program_left(Path(sys.prefix))]
 
 
 def left_of_profile(
@@ -204,6 +204,7 @@ def _notes_there(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
         yield LeftBehind(
             what=f"what commands remember in {_STATE_DIRECTORY} on `{login}`",
             how=still_used(names) if names else f"`{removal_command(login, _STATE_DIRECTORY)}`",
+            is_small=not names,
         )
     if rest:
         first = only_after([], scope.in_use.numbers)

@@ -64,7 +64,8 @@ def left_here(goes: set[str], first: str, users: Sequence[str]) -> Iterator[Left
             command = f"{first}`rm -rf {shlex.quote(str(directory))}`{warning}"
             names = [LOCAL] if directory == data and has_work else users
             how = still_used(names, users[0]) if users else command
-            yield LeftBehind(what=f"{what} in {directory}", how=how)
+            is_small = not users and not warning
+            yield LeftBehind(what=f"{what} in {directory}", how=how, is_small=is_small)
 
 
 def settings_left(settings: Settings, others: Iterable[str]) -> Iterator[LeftBehind]:
@@ -115,6 +116,7 @@ def completion_left(users: Sequence[str]) -> Iterator[LeftBehind]:
         yield LeftBehind(
             what=f"bash's completion in {bash}, and the line in {home / '.bashrc'} that reads it",
             how=still_used(users) if users else command,
+            is_small=not users,
         )
     others = {
         "zsh": home / ".zfunc" / "_scratchflow",
@@ -123,4 +125,4 @@ def completion_left(users: Sequence[str]) -> Iterator[LeftBehind]:
     for shell, path in others.items():
         if path.is_file():
             how = still_used(users) if users else f"`rm {shlex.quote(str(path))}`"
-            yield LeftBehind(what=f"{shell}'s completion in {path}", how=how)
+            yield LeftBehind(what=f"{shell}'s completion in {path}", how=how, is_small=not users)

@@ -78,6 +78,7 @@ def _own_directory(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
         yield LeftBehind(
             what=f"{_MADE_BY_US} on `{scope.login}`, which is empty after that",
             how=f"`{far_command(scope.login, 'rmdir', _MADE_BY_US)}`",
+            is_small=True,
         )
 
 

@@ -27,7 +27,9 @@ from scratchflow.workspace.environment import ENV_NAME
 from scratchflow.workspace.workspace import STATE_NAME
 
 _OR_LEAVE_THEM = "or leave them to the cluster's own clean-up"
-_ONCE_DELETED = "; once the snapshots are deleted, a later `up` on such a node refuses until its copy is gone or moved away"
+_ONCE_DELETED = (
+    "; once the snapshots are deleted, `up` there refuses until the copy is gone or moved away"
+)
 
 
 def copies_left(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
@@ -96,8 +98,8 @@ class _Scratch:
         made = beneath(self._profile.scratch, ENV_NAME)
         if self._nodes and made not in self._held and not self._scope.users_of(made):
             yield LeftBehind(
-                what=f"{made} on the scratch of {', '.join(self._nodes)}, if `create --env` made an environment there",
-                how=f"{self._first}{unless_used(self._sharing)}{in_jobs([made])}",
+                what=f"{made} on {', '.join(self._nodes)}, if `create --env` made it",
+                how=f"{self._first}{unless_used(self._sharing)}`{command_there([made])}` in a job on each",
             )
 
     def _ours(self, paths: Sequence[str]) -> Iterator[LeftBehind]:
@@ -171,8 +173,8 @@ def _copies_of_jobs(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
     paths = [beneath(scope.profile.scratch, name) for name in COPIES_OF_JOBS]
     names = dict.fromkeys(name for path in paths for name in scope.users_of(path))
     first = only_after([], [job.job_id for job in scope.in_use.submitted])
-    command = f"{first}`{command_there(paths)}` in a job there, {_OR_LEAVE_THEM}"
+    command = f"{first}`{command_there(paths)}` in a job there"
     yield LeftBehind(
-        what="copies of jobs, if any: of `jobs debug`, and of jobs whose node failed, on the scratch of those nodes",
+        what="copies of jobs on scratch, if any: of `jobs debug`, of jobs whose node failed",
         how=still_used(list(names)) if names else command,
     )

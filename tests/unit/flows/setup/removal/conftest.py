@@ -37,7 +37,9 @@ def found(*workspaces: WorkspaceTrace, entries: tuple[str, ...] = ()) -> Traces:
 
 
 def left(settings: Settings, traces: Traces | None, **others: Profile) -> list[LeftBehind]:
-    return left_behind(settings, traces, others)
+    """All but the program itself."""
+    every = left_behind(settings, traces, others)
+    return [one for one in every if not one.what.startswith("scratchflow itself")]
 
 
 def commands(shown: list[LeftBehind]) -> str:

@@ -196,6 +196,30 @@ def test_what_sync_left_in_the_home_is_named_and_not_what_only_the_user_has_ther
     assert shown(ran, "p", "far", far=Profile(login="far")) == [how]
 
 
-def test_with_all_profiles_the_program_itself_comes_last(settings: Settings) -> None:
-    *_, last = left_behind(settings, Traces(), {}, all_profiles=True)
-    assert last.what.startswith("scratchflow itself, in ")
+def test_the_program_itself_comes_last_unless_another_profile_stays(settings: Settings) -> None:
+    other = {"other": Profile(login="lab")}
+    for others, all_profiles in (({}, False), ({}, True), (other, True)):
+        *_, last = left_behind(settings, Traces(), others, all_profiles=all_profiles)
+        assert last.what.startswith("scratchflow itself, in ")
+        assert "uninstall scratchflow" in last.how
+    staying = left_behind(settings, Traces(), other)
+    assert not any("scratchflow itself" in one.what for one in staying)
+
+
+def test_only_notes_and_caches_are_small(settings: Settings, places: dict[str, Path]) -> None:
+    for place in places.values():
+        (place / "x").mkdir(parents=True)
+    workspace = WorkspaceTrace("~/scratchflow", "w", 1, ("n1",), jobs=1)
+    traces = Traces(workspaces=(workspace,), entries=("store",), has_state=True)
+    shown = left(settings, traces)
+    assert [one.what.partition(" in ")[0] for one in shown if one.is_small] == [
+        "~/scratchflow on `aws`, which is empty after that",
+        "what commands remember",
+        "notes",
+        "what commands remember, and crash reports,",
+        "the cache",
+    ]
+    (places["DATA"] / "store").mkdir()
+    assert not any("`local`" in one.what for one in left(settings, traces) if one.is_small)
+    mini = left(settings, traces, mini=settings.profile)
+    assert not any(one.is_small for one in mini if "still used" in one.how)

@@ -130,6 +130,6 @@ def test_a_workspace_of_no_profile_in_the_store_of_another_profile_alone_is_not_
 def test_where_a_profile_of_another_machine_saves_is_not_guessed(settings: Settings) -> None:
     in_use = InUse([ElsewhereShown(profile="far", job_id=8, state="pending")])
     for traces in (None, found(WorkspaceTrace(STORE, "w", 1))):
-        job, _, snapshots = left_behind(settings, traces, {}, in_use=in_use)
+        job, _, snapshots, _ = left_behind(settings, traces, {}, in_use=in_use)
         assert job.what == "job 8 of profile `far`, which waits in Slurm's queue"
         assert snapshots.how.startswith("only when job 8 has ended, which may need it: `ssh aws ")

@@ -45,7 +45,7 @@ def test_an_environment_that_the_profile_does_not_name_is_told_apart(settings: S
     keys = {"environment": {"venv": "~/env", "conda": "torch"}, "backup": {"also": ["$X/y"]}}
     traces = found(WorkspaceTrace(STORE, "w", 2, ("n1",)))
     *_, made, copies = left(_with(settings, **keys), traces)
-    assert "/scratch/ada/env on the scratch of n1, if `create --env` made" in made.what
+    assert "/scratch/ada/env on n1, if `create --env` made" in made.what
     assert made.how.startswith("`rm -rf /scratch/ada/env` in a job on each")
     assert "`rm -rf /scratch/ada/w /scratch/ada/.scratchflow`" in copies.how
 
@@ -64,7 +64,7 @@ def test_an_environment_that_another_profile_uses_is_not_removed(settings: Setti
 
 def test_copies_that_jobs_may_have_left_are_named_when_there_were_jobs(settings: Settings) -> None:
     *_, copies = left(settings, found(WorkspaceTrace(STORE, "w", 2, ("n1",), jobs=3)))
-    assert copies.what.startswith("copies of jobs, if any: of `jobs debug`")
+    assert copies.what.startswith("copies of jobs on scratch, if any: of `jobs debug`")
     assert "`rm -rf /scratch/ada/jobs /scratch/ada/debug` in a job there" in copies.how
     without = left(settings, found(WorkspaceTrace(STORE, "w", 2, ("n1",))))
     assert not [one for one in without if "copies of jobs" in one.what]
