@@ -22,7 +22,7 @@ from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format import tar_headers
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE, member_header, padding
-from scratchflow.archive.format.tar_reader import Member, read_members
+from scratchflow.archive.format.tar_reader import EndMissing, Member, read_members
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.read.file_content import with_holes
@@ -33,7 +33,8 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
 from scratchflow.archive.write.archive_out import FRAME_BYTES, Out
 from scratchflow.archive.write.frame_sink import FrameSink
-from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged, UnsafeMember
 
 if TYPE_CHECKING:
     from scratchflow.archive.files.chunker import ContentCutter
@@ -72,7 +73,7 @@ def import_archive(
     """Writes the foreign archive at `path` to `out` as a full archive of ours; `lists_chunks` as `write_complete` has it.
 
     `where` says what becomes of each name. A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
-    is SnapshotDamaged. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
+    is SnapshotDamaged, also when only its end mark is missing. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
     """
     sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
     importer = _Importer(sink, where, warn, lists_chunks=lists_chunks)
@@ -92,13 +93,9 @@ def import_archive(
                     "the archive goes on after its end mark; that was not read",
                 )
             index = importer.finish()
-    except UnsafePath as error:
-        reason, name = error.args
-        sink.abort()
-        raise UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason) from None
     except Malformed as error:
         sink.abort()
-        raise SnapshotDamaged(snapshot=path.name, reason=error) from error
+        raise _refusal(path, error) from error
     except BaseException:
         sink.abort()
         raise
@@ -156,11 +153,20 @@ def member_names(path: Path) -> Iterator[tuple[bytes, bool]]:
             stream = PieceReader(decompressed(file, lambda: None))
             for member in read_members(stream, _never_needed):
                 yield safe_path(member.path), member.kind == "directory"
-    except UnsafePath as error:
-        reason, name = error.args
-        raise UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason) from None
     except Malformed as error:
-        raise SnapshotDamaged(snapshot=path.name, reason=error) from error
+        raise _refusal(path, error) from error
+
+
+def _refusal(path: Path, error: Malformed) -> ScratchflowError:
+    """What the user is told of a foreign archive that is not taken."""
+    if isinstance(error, UnsafePath):
+        reason, name = error.args
+        return UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason)
+    if isinstance(error, EndMissing):
+        import shlex  # only ever needed on the way to an error
+
+        return ArchiveWithoutEnd(path=path, typed=shlex.quote(str(path)))
+    return SnapshotDamaged(snapshot=path.name, reason=error)
 
 
 class _Importer:

@@ -1,6 +1,7 @@
 """Reads a tar stream of any origin: v7, ustar, pax, GNU long names and all GNU sparse formats.
 
-What GNU tar reads though it is odd is read here too, with a warning.
+What GNU tar reads though it is odd is read here too, with a warning; but not a stream without an end mark,
+which a lost connection may have left.
 Nothing in a header is believed without a look: sizes and offsets cannot be negative, extra
 headers are bounded, extents lie inside their file.
 """
@@ -39,6 +40,10 @@ _MAX_TIME_CHARACTERS = 100
 Odd = Callable[[str, bytes, str], None]
 
 
+class EndMissing(Malformed):
+    """The stream ends after a whole member, where zeros should follow: it may have been cut there."""
+
+
 class Member(msgspec.Struct):
     """One member, its header read and its content still to come."""
 
@@ -70,12 +75,7 @@ def read_members(
             pass_over(stream)
         extra = _Extra(dict(global_records))
         if stream.at_end() and stream.position:
-            warn(
-                "archive.no_end",
-                b"",
-                "the archive has no end mark: members may be missing at its end",
-            )
-            return
+            raise EndMissing("the archive has no end mark: members may be missing at its end")
         header = _next_header(stream)
         while header and (kind := header[156:157]) in _EXTRA_HEADERS:
             _read_extra(stream, header, kind, extra, global_records)

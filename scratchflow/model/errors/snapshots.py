@@ -98,6 +98,19 @@ class SnapshotClosed(SnapshotDamaged):
     hint = "`ls -l` beside the archive shows whose it is and who may read it; `chmod u+r` lets its owner"
 
 
+class ArchiveWithoutEnd(SnapshotDamaged):
+    """A file to take in or to restore from has no end-of-archive mark: it may have been cut between two members."""
+
+    code = "archive.no_end"
+    message = (
+        "`{path}` was not taken: it has no end-of-archive mark, so files may be missing at its end"
+    )
+    hint = (
+        "bring it again from where it was made; if you know that it is whole,"
+        " `(lz4 -dc {typed} && head -c 1024 /dev/zero) | lz4 - NEW.tar.lz4` adds the mark"
+    )
+
+
 class DamagedAtSource(SnapshotDamaged):
     """A snapshot that was to be copied is damaged in the store that it comes from."""
 

@@ -14,7 +14,7 @@ import pytest
 from scratchflow.archive.foreign import importer as foreign
 from scratchflow.archive.read import verify
 from scratchflow.archive.read.archive_file import open_index
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged
 from tests.unit.archive.conftest import Bench, State, tree_state
 
 ZERO = bytes(512)
@@ -88,7 +88,6 @@ ODD = {
     "v7 directory": (V7_DIRECTORY + b"x".ljust(512, b"\0") + header(b"d/", b"\0", magic=b"") + END, []),
     "directory as a file with a size": (header(b"d/", b"0", 4096) + F + header(b"d/", b"0") + END, []),
     "directory with a size": (header(b"d/", b"5", 4096) + F + END, []),
-    "no end": (F, ["archive.no_end"]),
     "half an end": (F + ZERO, []),
     "something after the end": (F + END + member(b"g", b"x") + END, ["archive.more_after_end"]),
     "time with a dot": (pax(record(b"mtime", b"12.")) + F + END, []),
@@ -153,6 +152,30 @@ def test_an_archive_that_is_cut_short_is_still_refused(bench: Bench, cut: int) -
     source.write_bytes(lz4.frame.compress(tar, content_checksum=True))
     with pytest.raises(SnapshotDamaged), bench.path("F").open("wb", buffering=0) as out:
         foreign.import_archive(source, out, archive_id="F", warn=bench.warn)
+
+
+@pytest.mark.parametrize("name", ["f", "d/"])
+def test_an_archive_without_an_end_mark_is_refused_though_every_member_is_whole(
+    bench: Bench, name: str
+) -> None:
+    """A copy that broke off between two LZ4 frames decompresses, and GNU tar reads it without a word."""
+    tar = F if name == "f" else header(b"d/", b"5")
+    source = bench.home / "it's cut.tar.lz4"
+    source.write_bytes(lz4.frame.compress(tar, content_checksum=True))
+    with (
+        pytest.raises(ArchiveWithoutEnd) as refused,
+        bench.path("F").open("wb", buffering=0) as out,
+    ):
+        foreign.import_archive(source, out, archive_id="F", warn=bench.warn)
+    assert refused.value.exit_code == SnapshotDamaged.exit_code
+    with pytest.raises(ArchiveWithoutEnd):
+        list(foreign.member_names(source))
+    ended = bench.home / "ended.tar.lz4"
+    command = refused.value.shown_hint.split("`")[1].replace("NEW.tar.lz4", str(ended))
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    with bench.path("F").open("wb", buffering=0) as out:
+        foreign.import_archive(ended, out, archive_id="F", warn=bench.warn)
+    assert len(list(foreign.member_names(ended))) == 1
 
 
 def _busy_tree(work: Path, tar_format: str) -> None:

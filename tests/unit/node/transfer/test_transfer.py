@@ -24,7 +24,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
 from scratchflow.cli import transfer_words as words
 from scratchflow.model.ages import short_id
-from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged, UnsafeMember
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue
@@ -294,6 +294,27 @@ def test_an_import_says_that_it_is_the_latest_now_and_which_was_before(
     alone = import_snapshot(empty.context, empty.notify, file, dry_run=False)
     assert alone.previous is None
     assert len(list(words.imported(alone))) == 1
+
+
+def test_an_export_that_was_cut_between_two_frames_is_neither_imported_nor_restored(
+    desk: Desk, tmp_path: Path
+) -> None:
+    for number in range(3):
+        (desk.work / str(number)).write_bytes(os.urandom(5_000_000))
+    saved = desk.backup().snapshot
+    whole, cut = tmp_path / "whole.tar.lz4", tmp_path / "cut.tar.lz4"
+    export_snapshot(desk.context, desk.notify, "latest", whole, dry_run=False)
+    refused = []
+    for end in open_index(whole).archives[0].packed_ends[:-1]:
+        cut.write_bytes(whole.read_bytes()[:end])
+        with pytest.raises(SnapshotDamaged) as error:
+            import_snapshot(desk.context, desk.notify, cut, dry_run=False)
+        refused.append(type(error.value))
+        with pytest.raises(type(error.value)):
+            desk.restore(source=cut, to=tmp_path / "x")
+    assert ArchiveWithoutEnd in refused  # the others are cut inside a member
+    assert not (tmp_path / "x").exists()
+    assert desk.ids == [saved]
 
 
 def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_path: Path) -> None:
