@@ -235,6 +235,8 @@ class Send(NamingDryRun, frozen=True):
 
     snapshot: str = "latest"
     paths: tuple[str, ...] = ()
+    lists: bool = False
+    """Of a dry run: sends what the index says of each path, so that a directory can be compared with it."""
 
 
 class Offer(Naming, frozen=True, kw_only=True):

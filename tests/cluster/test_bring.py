@@ -83,6 +83,11 @@ def test_results_come_home_when_the_node_is_gone(
     assert (part / "src/again").read_text() == "result\n"
     assert (part / "src/same").read_bytes() == (project / "src/same").read_bytes()
     assert not (part / "result").exists()
+    taken = ("restore", "--path", "work/src", "--to", f"laptop:{part}", "--dry-run")
+    assert laptop.data(*taken)["mode"] == "nothing"
+    (part / "src/again").write_text("edited")
+    assert laptop.outcome(*taken)["code"] == "restore.target_differs"
+    assert laptop.data(*taken, "--replace")["written_files"] == 1
 
     file = tmp_path / "all.tar.lz4"
     exported = laptop.data("snapshots", "export", f"laptop:{file}")

@@ -27,7 +27,7 @@ from scratchflow.model.results.transfer import NewerFound, SnapshotExported, Sna
 from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
-    from scratchflow.node.restore.beside import PutBeside
+    from scratchflow.node.restore.beside import Beside, PutBeside
 
 
 def restore_here(caller: Caller, request: Restore, directory: str, emit: Emit) -> Restored:
@@ -48,9 +48,19 @@ def restore_here(caller: Caller, request: Restore, directory: str, emit: Emit) -
 
 def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Restored:
     started_s = time.monotonic()
-    asked = Send(snapshot=request.snapshot, paths=request.paths, dry_run=True, zone=request.zone)
+    is_tried_part = request.dry_run and bool(request.paths)
+    asked = Send(
+        snapshot=request.snapshot,
+        paths=request.paths,
+        dry_run=True,
+        zone=request.zone,
+        lists=is_tried_part,
+    )
+    pieces: list[bytes] = []
     try:
-        found = cluster.at_workspace("snapshots send", asked, SnapshotSent)
+        found = cluster.at_workspace(
+            "snapshots send", asked, SnapshotSent, emit=_collecting(pieces, emit)
+        )
     except (PathMissing, PathInOthers) as error:
         raise _unsaved(cluster, request, error) from None
     _warn_of_newer(cluster, request, found.snapshot, emit)
@@ -67,9 +77,14 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
         host=os.uname().nodename,
         place=printable(target / found.place),
     )
-    if request.dry_run:
+    if request.dry_run and not is_tried_part:
         return restored
-    put = _receive_into(cluster, found.snapshot, request, target, emit)
+    if is_tried_part:
+        listed = b"".join(pieces)
+        _require_as_sent(found, WholeDigest().text(listed))
+        put = _would_put(cluster, listed, found.snapshot, request, target, emit)
+    else:
+        put = _receive_into(cluster, found.snapshot, request, target, emit)
     took_s = round(time.monotonic() - started_s, 3)
     return msgspec.structs.replace(
         restored,
@@ -78,6 +93,39 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
         written_bytes=put.bytes,
         moved_aside=put.moved_aside,
         duration_s=took_s,
+    )
+
+
+def _collecting(pieces: list[bytes], emit: Emit) -> Emit:
+    """Keeps the pieces of what is sent, and passes on everything else."""
+
+    def take(event: Event) -> None:
+        pieces.append(event.content) if isinstance(event, Data) else emit(event)
+
+    return take
+
+
+def _would_put(
+    cluster: Cluster, listed: bytes, snapshot: str, request: Restore, target: Path, emit: Emit
+) -> PutBeside:
+    """What would become of the directory; TargetDiffers where it would be refused."""
+    from scratchflow.node.progress import Notifier
+    from scratchflow.node.restore.listed_part import ListedPart, would_put_beside
+
+    where = _beside(cluster, snapshot, request, target)
+    with _errors_at(target):
+        return would_put_beside(ListedPart.decoded(listed), where, Notifier(emit))
+
+
+def _beside(cluster: Cluster, snapshot: str, request: Restore, target: Path) -> Beside:
+    from scratchflow.node.restore.beside import Beside
+
+    return Beside(
+        target=target,
+        workspace=cluster.settings.profile.workspace,
+        token=os.urandom(4).hex(),
+        aside_id=snapshot,
+        replace=request.replace,
     )
 
 
@@ -115,7 +163,7 @@ def _receive_into(
     from scratchflow.archive.read.archive_file import open_index
     from scratchflow.disk.building import building_beside, sweep_beside
     from scratchflow.node.progress import Notifier
-    from scratchflow.node.restore.beside import Beside, PutBeside, put_beside
+    from scratchflow.node.restore.beside import PutBeside, put_beside
     from scratchflow.node.restore.elsewhere import build
     from scratchflow.node.restore.source import Source
 
@@ -135,14 +183,7 @@ def _receive_into(
             if not request.paths:
                 extracted = build(source, target, notify, os.urandom(4).hex())
                 return PutBeside(extracted.files, extracted.bytes)
-            where = Beside(
-                target=target,
-                workspace=cluster.settings.profile.workspace,
-                token=os.urandom(4).hex(),
-                aside_id=snapshot,
-                replace=request.replace,
-            )
-            return put_beside(source, where, notify, None)
+            return put_beside(source, _beside(cluster, snapshot, request, target), notify, None)
 
 
 def export_here(caller: Caller, request: Export, file: str, emit: Emit) -> SnapshotExported:
@@ -187,9 +228,13 @@ def _receive(cluster: Cluster, asked: Send, descriptor: int, emit: Emit) -> Snap
             rest = rest[os.write(descriptor, rest) :]
 
     sent = cluster.at_workspace("snapshots send", asked, SnapshotSent, emit=take)
-    if sent.digest != digest.text():
-        raise StreamBroken(reason="its digest is not the one of the bytes that were sent")
+    _require_as_sent(sent, digest.text())
     return sent
+
+
+def _require_as_sent(sent: SnapshotSent, came: str) -> None:
+    if sent.digest != came:
+        raise StreamBroken(reason="its digest is not the one of the bytes that were sent")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from scratchflow.model.results.base import Result
 
 
 class SnapshotSent(Result, frozen=True):
-    """`snapshots send`: what went out; `size_bytes` and `digest` are those of the archive.
+    """`snapshots send`: what went out; `size_bytes` and `digest` are those of the archive; with `lists`, `digest` is that of the list.
 
     `place` is where it will be beneath the directory that it is taken to.
     """

@@ -64,7 +64,7 @@ def put_beside(
         plan = _Plan()
         plan.compare(_without_workspace(room, where.workspace), target, "", taken)
         if plan.differing and not where.replace:
-            raise _differs(target, plan.differing)
+            raise target_differs(target, plan.differing)
         names = list(_regular(plan.top, ""))
         digests = {name: digest_of(plan.top / name) for name in names}
         written = [name for name in names if name not in plan.equal]
@@ -200,7 +200,8 @@ def _move_aside(path: Path, aside_id: str) -> Path:
     return aside
 
 
-def _differs(target: Path, names: list[str]) -> TargetDiffers:
+def target_differs(target: Path, names: list[str]) -> TargetDiffers:
+    """The refusal that names what is in the way."""
     shown = ", ".join(f"`{printable(name)}`" for name in names[:_NAMED])
     more = ", …" if len(names) > _NAMED else ""
     return TargetDiffers(target=target, count=counted(len(names), "path"), paths=f"{shown}{more}")

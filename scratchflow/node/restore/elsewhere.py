@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import Extracted, would_extract
-from scratchflow.archive.tree.tree import REGULAR
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.disk.umask import current_umask
@@ -16,7 +14,8 @@ from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.beside import Beside, place_inside, put_beside
+from scratchflow.node.restore.beside import Beside, PutBeside, place_inside, put_beside
+from scratchflow.node.restore.listed_part import listed_part, would_put_beside
 from scratchflow.node.restore.source import RestoreOptions, Source
 from scratchflow.node.restore.steps import (
     Mode,
@@ -44,8 +43,8 @@ def restore_elsewhere(
     shown = printable(target)
     place = printable(target / place_inside(source, select, context.workspace.name))
     _tell_if_nothing_saves(context, notify, target)
-    if options.dry_run:
-        planned = _every_name(source, select) if options.paths else would_extract(index, None)
+    if options.dry_run and not options.paths:
+        planned = would_extract(index, None)
         return foretell_part(context, notify, source, select, planned, target=shown, place=place)
     if not options.paths:
         extracted = build(source, target, notify, context.token(4), options.warm)
@@ -58,8 +57,15 @@ def restore_elsewhere(
         aside_id=aside_id(context, source),
         replace=options.replace,
     )
+    if options.dry_run:
+        put = would_put_beside(listed_part(index, select), where, notify)
+        planned = Extracted(put.files, put.bytes)
+        mode = _mode(put)
+        return foretell_part(
+            context, notify, source, select, planned, mode, target=shown, place=place
+        )
     put = put_beside(source, where, notify, select)
-    mode: Mode = "full" if put.is_news else "nothing"
+    mode = _mode(put)
     aside = put.moved_aside
     return summary(
         context, source, mode, put.files, put.bytes, target=shown, place=place, moved_aside=aside
@@ -85,11 +91,8 @@ def _tell_if_nothing_saves(context: NodeContext, notify: Notifier, target: Path)
         notify.remark(f"no backup saves what is in `{target}`: it lies beside the workspace")
 
 
-def _every_name(source: Source, select: Selection | None) -> Extracted:
-    """The files of a part as they are counted beside others: each name of a file for itself."""
-    index = source.index
-    files = index.of_kind(REGULAR, select.entries if select else None)
-    return Extracted(len(files), sum(index.size[entry] for entry in files))
+def _mode(put: PutBeside) -> Mode:
+    return "full" if put.is_news else "nothing"
 
 
 def build(

@@ -50,6 +50,8 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
     with find_source(context, notify, options, place, read_catalogue(place), None) as source:
         select = chosen_part(context, source, options)
         size, digest = (0, "") if asked.dry_run else _send(context, notify, source, select)
+        if asked.dry_run and asked.lists:
+            digest = _send_list(notify, source, select)
         counts = source.index.counts()
         members = _members(source, select)
         return SnapshotSent(
@@ -62,6 +64,16 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
             digest=digest,
             place=place_inside(source, select, context.workspace.name),
         )
+
+
+def _send_list(notify: Notifier, source: Source, select: Selection | None) -> str:
+    """Sends what a directory is compared with; its digest."""
+    from scratchflow.node.restore.listed_part import listed_part
+
+    content = listed_part(source.index, select).encoded()
+    for start in range(0, len(content), _COPY_BYTES):
+        notify.emit(Data(content=content[start : start + _COPY_BYTES]))
+    return WholeDigest().text(content)
 
 
 def _members(source: Source, select: Selection | None) -> OwnMembers:

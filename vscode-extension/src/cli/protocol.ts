@@ -1601,7 +1601,7 @@ export interface SnapshotRow {
 }
 
 /**
- * `snapshots send`: what went out; `size_bytes` and `digest` are those of the archive.
+ * `snapshots send`: what went out; `size_bytes` and `digest` are those of the archive; with `lists`, `digest` is that of the list.
  * `place` is where it will be beneath the directory that it is taken to.
  */
 export interface SnapshotSent {

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import errno
+import stat
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
 
+from scratchflow.archive.files.digest import digest_of_bytes
 from scratchflow.archive.format.whole_digest import WholeDigest
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.transfer import take_home
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.restore import TargetDiffers
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.events import Data, Event, Progress
 from scratchflow.model.requests import Restore, Send
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.results.transfer import SnapshotSent
+from scratchflow.node.restore.listed_part import Listed, ListedPart
 from scratchflow.node.transfer.transfer import new_file
 
 SENT = SnapshotSent(snapshot="s", files=1, bytes=1, written_files=1, written_bytes=1)
@@ -70,16 +76,50 @@ def test_a_full_disk_here_is_told_as_that(tmp_path: Path) -> None:
 
 
 class ForetellingCluster:
-    """Says what it would send."""
+    """Says what it would send: a file `result.csv` with the content `one`, in the workspace `work`."""
 
-    def at_workspace(self, do: str, *_: Any, **__: Any) -> SnapshotSent:
+    settings = SimpleNamespace(profile=SimpleNamespace(workspace="work"))
+
+    def __init__(self, *, damages: bool = False) -> None:
+        self._damages = damages
+
+    def at_workspace(self, do: str, asked: Any, *_: Any, **more: Any) -> SnapshotSent:
         if do != "snapshots send":
             raise AllocationMissing(profile="p")
-        return msgspec.structs.replace(SENT, place="results")
+        assert asked.lists
+        file = Listed(b"work/result.csv", stat.S_IFREG, 3, digest_of_bytes(b"one", 7))
+        entries = [Listed(b"work", stat.S_IFDIR, 0, b""), file]
+        content = ListedPart(7, entries).encoded()
+        more["emit"](Data(content=content[:9]))
+        more["emit"](Data(content=content[9:] + b" " * self._damages))
+        return msgspec.structs.replace(
+            SENT, place="result.csv", digest=WholeDigest().text(content), written_files=9
+        )
+
+
+def foretold(target: Path, *, replace: bool = False, damages: bool = False) -> Restored:
+    cluster = cast("Cluster", ForetellingCluster(damages=damages))
+    request = Restore(paths=("result.csv",), dry_run=True, replace=replace)
+    return take_home._fetch(cluster, request, target, lambda _: None)
 
 
 def test_the_result_names_where_the_files_are(tmp_path: Path) -> None:
-    cluster = cast("Cluster", ForetellingCluster())
-    request = Restore(paths=("results",), dry_run=True)
-    done = take_home._fetch(cluster, request, tmp_path / "results", lambda _: None)
-    assert done.place == str(tmp_path / "results/results")
+    assert foretold(tmp_path / "results").place == str(tmp_path / "results/result.csv")
+
+
+def test_a_dry_run_looks_what_the_directory_here_holds(tmp_path: Path) -> None:
+    missing = foretold(tmp_path / "none")
+    assert (missing.mode, missing.written_files, missing.written_bytes) == ("full", 1, 3)
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "result.csv").write_text("one")
+    assert (foretold(tmp_path).mode, foretold(tmp_path).written_files) == ("nothing", 0)
+    (tmp_path / "result.csv").write_text("two")
+    with pytest.raises(TargetDiffers):
+        foretold(tmp_path)
+    assert foretold(tmp_path, replace=True).written_files == 1
+    assert (tmp_path / "result.csv").read_text() == "two"
+
+
+def test_a_list_that_differs_from_what_was_sent_foretells_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StreamBroken):
+        foretold(tmp_path, damages=True)

@@ -12,9 +12,11 @@ from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore.extract import extract
 from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged
-from scratchflow.model.events import Data
+from scratchflow.model.events import Data, Event
 from scratchflow.model.requests import Send
 from scratchflow.model.results.transfer import SnapshotSent
+from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.listed_part import ListedPart
 from scratchflow.node.transfer.send import send_snapshot
 from tests.odd_tree import make_odd_tree, tree_digest
 from tests.unit.conftest import Desk
@@ -97,6 +99,18 @@ def test_a_dry_run_sends_nothing_and_knows_as_much(desk: Desk, tmp_path: Path) -
     assert (told.written_files, told.written_bytes, told.files) == (1, 7, 3)
     with pytest.raises(PathMissing):
         send(desk, tmp_path / "none", paths=("work/nothing",), dry_run=True)
+
+
+def test_a_dry_run_can_send_what_a_directory_is_compared_with(desk: Desk) -> None:
+    desk.backup()
+    events: list[Event] = []
+    notify = Notifier(events.append)
+    asked = Send(paths=("work/src",), dry_run=True, lists=True)
+    sent = send_snapshot(desk.context, notify, asked)
+    content = b"".join(event.content for event in events if isinstance(event, Data))
+    assert sent.digest == WholeDigest().text(content)
+    listed = ListedPart.decoded(content)
+    assert [one.path for one in listed.entries] == [b"work", b"work/src", b"work/src/main.py"]
 
 
 @pytest.mark.parametrize("paths", [(), ("work/data",)])
