@@ -107,11 +107,14 @@ def make_lock(
     clock: Clock = Clock(),  # noqa: B008 - frozen
     timing: LockTiming = LockTiming(),  # noqa: B008 - frozen
     doing: str = "backup",
+    job_id: int | None = None,
 ) -> StoreLock:
     """A lock with a token of its own, not yet acquired."""
     token = secrets.token_hex(16)
     process = process or this_process()
-    return StoreLock(place, process, token=token, doing=doing, timing=timing, clock=clock)
+    return StoreLock(
+        place, process, token=token, doing=doing, job_id=job_id, timing=timing, clock=clock
+    )
 
 
 def commit_bytes(

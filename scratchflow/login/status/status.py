@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 
@@ -116,7 +116,8 @@ def look(
         if asked.usage
         else None
     )
-    stored = _stored(login, held, now, trial or WriteTrial(), listed, others)
+    ended = {job.job_id for job in jobs if job.state == "ended" and job.job_id is not None}
+    stored = _stored(login, held, now, trial or WriteTrial(), listed, others, ended)
     on_nodes = _copies(login, held, copies or CopyLooks())
     session = tmux.result()
     nodes_usage = in_use.result() if in_use else []
@@ -210,6 +211,7 @@ def _stored(
     trial: WriteTrial,
     listed: _Listed | ScratchflowError,
     jobs_of_others: Sequence[Allocation],
+    ended_jobs: Container[int],
 ) -> _Stored:
     """What the store says. If it cannot be read, that is a problem to show, not an error."""
     settings, environment = login.settings, login.environment
@@ -248,7 +250,7 @@ def _stored(
             others=others,
             snapshots=snapshots,
             mirror=mirror,
-            running=running_shown(place, now.wall_s),
+            running=running_shown(place, now.wall_s, ended_jobs),
             autobackup=autobackup,
             saved=saved_shown(snapshots, autobackup, files.record_of(held), to_lose, now.wall_s),
             living=tuple(one for one in files.heartbeats if now.is_alive(one)),

@@ -35,3 +35,16 @@ def test_one_that_is_silent_or_dead_is_not_told(place: StoreDirectory) -> None:
     gone = msgspec.structs.replace(this_process(), start_ticks=1)
     with make_lock(place, process=gone).acquired():
         assert living_holder(place, time.time()) is None
+
+
+def test_one_whose_job_has_ended_is_gone_when_the_lock_may_be_taken_over(
+    place: StoreDirectory,
+) -> None:
+    timing = LockTiming()
+    with make_lock(place, job_id=41).acquired():
+        soon_s = time.time() + timing.heartbeat_s
+        later_s = time.time() + timing.job_over_after_s + 5
+        assert living_holder(place, soon_s, {41}), "it may have outlived its job"
+        assert living_holder(place, later_s, {41}) is None
+        assert living_holder(place, later_s, {40})
+        assert living_holder(place, later_s)
