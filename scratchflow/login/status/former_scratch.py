@@ -11,6 +11,7 @@ from scratchflow.model.results.status import Problem
 from scratchflow.model.text import printable
 from scratchflow.node.former_scratch import former_places
 from scratchflow.store.nodes import NodeRecord
+from scratchflow.workspace.workspace import Workspace
 
 
 def workspace_at_former_scratch(
@@ -23,10 +24,16 @@ def workspace_at_former_scratch(
     if record is None or not record.is_of(held.job_id, held.name):
         return None
     workspace = login.workspace_of(held)
-    path = printable(workspace.path)
-    if record.workspace_path == path or "$" in path or not path.startswith("/"):
+    if not is_of_other_place(record, workspace):
         return None
+    path = printable(workspace.path)
     return WorkspaceAtFormerScratch.of(record.workspace_path, workspace.name, path)
+
+
+def is_of_other_place(record: NodeRecord, workspace: Workspace) -> bool:
+    """Whether the copy of the record lies elsewhere on its node; not where only the node knows the workspace's path."""
+    path = printable(workspace.path)
+    return record.workspace_path != path and "$" not in path and path.startswith("/")
 
 
 def left_at_former_scratch(

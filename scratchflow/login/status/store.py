@@ -12,6 +12,7 @@ import msgspec
 from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.login.status.former_scratch import is_of_other_place
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
@@ -124,9 +125,7 @@ def _workspace_seen(
         listed = {one.id for one in catalogue.snapshots}
         base = note.present(listed.__contains__) if note else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
-    record = files.record_of(held)
-    if record is not None and record.goes_with_job and not (held and record.job_id == held.job_id):
-        record = None
+    record = _record_of(workspace, files, held)
     heartbeat = files.current_of(held)
     is_gone = heartbeat is not None and heartbeat.workspace_exists is False
     if heartbeat is not None and is_gone and not _was_noted_since(heartbeat, record):
@@ -141,6 +140,17 @@ def _workspace_seen(
     return WorkspaceShown(
         path=path, exists=exists_now, base_snapshot=_last_taken(record, catalogue), seen_time=seen
     )
+
+
+def _record_of(
+    workspace: Workspace, files: NodeFiles, held: Allocation | None
+) -> NodeRecord | None:
+    """The record of the node that is held, unless it is of a copy that went with its job, or of one on another scratch."""
+    record = files.record_of(held)
+    if record is None or (held and record.is_of(held.job_id, held.name)):
+        return record
+    is_gone = record.goes_with_job and not (held and record.job_id == held.job_id)
+    return None if is_gone or is_of_other_place(record, workspace) else record
 
 
 def _last_taken(record: NodeRecord, catalogue: Catalogue) -> str:
@@ -177,7 +187,7 @@ def half_restored_from(
     if is_here(settings, environment, held):
         found = read_restoring(workspace)
         return found.snapshot if found else ""
-    record = files.record_of(held)
+    record = _record_of(workspace, files, held)
     return record.restoring if record and _is_of_this_job(record, held) else ""
 
 

@@ -10,6 +10,7 @@ import pytest
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.former_scratch import (
+    is_of_other_place,
     left_at_former_scratch,
     workspace_at_former_scratch,
 )
@@ -75,3 +76,13 @@ def test_without_a_cluster_the_workspace_at_the_former_place_is_named(tmp_path: 
     assert list(left_at_former_scratch(on, HELD, [record])) == []
     write_base(former, tmp_path / "store", RECORD.snapshot, profile="another")
     assert list(left_at_former_scratch(on, here, [record])) == []
+
+
+@pytest.mark.parametrize(
+    ("scratch", "is_other"),
+    [("/scratch/ada", False), ("/other", True), ("$JOB_SCRATCH", False), ("~ada", False)],
+)
+def test_a_copy_is_elsewhere_only_where_its_path_is_known_to_differ(
+    scratch: str, *, is_other: bool
+) -> None:
+    assert is_of_other_place(RECORD, Workspace(Path(scratch), "work")) == is_other

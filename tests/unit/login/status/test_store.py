@@ -124,6 +124,28 @@ def test_a_copy_of_an_earlier_job_is_not_said_to_be_there(
     assert "from snapshot" not in "\n".join(shown(seen))
 
 
+@pytest.mark.parametrize("earlier", [86400, -60], ids=["before this job", "since it began"])
+def test_a_copy_on_another_scratch_of_the_node_is_not_this_profiles(
+    held: Login, earlier: float
+) -> None:
+    """Two profiles with one store and two scratches: the node has one record, of the copy that was saved last."""
+    record = msgspec.structs.replace(
+        read_nodes(held.place)[0],
+        workspace_path="/elsewhere/work",
+        job_id=6,
+        job_name="scratchflow:other:earlier",
+        time=iso_time(time.time() - earlier) or "",
+        restoring=held.desk.ids[0],
+    )
+    record_node(held.place, record)
+    seen = held.look()
+    assert (seen.workspace.exists, seen.workspace.base_snapshot) == (None, None)
+    assert "an earlier job left" not in "\n".join(shown(seen))
+    assert seen.problems == []
+    held.beat(workspace_exists=True)
+    assert held.look().workspace.exists is True
+
+
 def test_a_restore_that_did_not_finish_on_the_node_is_shown(held: Login) -> None:
     snapshot = held.desk.ids[0]
     held.beat(workspace_exists=True)
