@@ -55,7 +55,12 @@ def foreseen(
 
     Its partitions and nodes are what is known: a QOS may allow more.
     """
-    doubt = _doubt(login, node, typed, left, known_cluster(login))
+    cluster, wanted = known_cluster(login), login.profile.slurm.partition
+    doubt = _doubt(login, node, typed, left, cluster)
+    if doubt is None and (
+        which := _which_partition(wanted, [one.name for one in cluster.partitions])
+    ):
+        doubt = f"it has no partition `{wanted}`", which
     return f"Slurm will probably refuse this: {doubt[0]}; {doubt[1]}" if doubt else ""
 
 

@@ -174,18 +174,42 @@ class FakeSlurm(msgspec.Struct):
         return number, f"salloc: {'Granted' if granted else 'Pending'} job allocation {number}\n"
 
     def _sbatch(self, words: list[str]) -> Completed:
-        """As `sbatch --parsable` answers."""
+        """As `sbatch --parsable` answers, or `sbatch --test-only`."""
+        if "--test-only" in words:
+            return self._would_take(words)
         if self.sbatch == "loses the order":
             raise CommandUnanswered("`sbatch` gave no answer within 60 s")
         said = self.submit(["sbatch", *words])
         if not said[0]:
-            return completed(1, "", said[1].replace("salloc", "sbatch"))
+            words_of_sbatch = said[1].replace("salloc", "sbatch")
+            failed = "Batch job submission failed"
+            return completed(1, "", words_of_sbatch.replace("Job submit/allocate failed", failed))
         if self.sbatch == "loses the answer":
             raise CommandUnanswered("`sbatch` gave no answer within 60 s")
         if self.sbatch == "breaks after it":
             failed = "sbatch: error: Batch job submission failed: Connection reset by peer\n"
             return completed(1, "", failed)
         return completed(0, f"{said[0]}\n")
+
+    def _would_take(self, words: list[str]) -> Completed:
+        """As `sbatch --test-only` answers: of partitions and nodes it knows, whatever else was asked."""
+        options = dict(_option(word) for word in words if word.startswith("--"))
+        partition, node = options.get("partition") or "debug", options.get("nodelist", "")
+        failed = "allocation failure: "
+        said = ""
+        if not self.up:
+            said = f"{failed}{_DOWN}"
+        elif partition not in _MAX_MINUTES:
+            said = f"sbatch: error: invalid partition specified: {partition}\n{failed}Invalid partition name specified"
+        elif node and node not in self.nodes:
+            said = f"{failed}Invalid node name specified"
+        elif all(one.state != "IDLE" for one in self.nodes.values() if node in {"", one.name}):
+            said = f"{failed}Requested node configuration is not available"
+        if said:
+            return completed(1, "", f"{said}\n")
+        return completed(
+            0, "", "sbatch: Job 1 to start at 2027-01-15T08:00:00 using 1 processors\n"
+        )
 
     def _squeue(self, options: list[str]) -> Completed:
         if not self.up:

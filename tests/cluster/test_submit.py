@@ -177,4 +177,6 @@ def test_a_dry_run_submits_nothing(held: Laptop, minicluster: Minicluster) -> No
     before = minicluster.exec("login", *numbers).stdout
     last = last_line(held, "--dry-run", "--", "true")
     assert last["data"]["command"][0] == "sbatch"
+    refused = last_line(held, "--dry-run", "--partition", "nowhere", "--", "true")
+    assert (refused["code"], refused["exit_code"]) == ("job.refused", 22)
     assert minicluster.exec("login", *numbers).stdout == before

@@ -27,6 +27,7 @@ from scratchflow.cluster.slurm.batch.script import (
     holding_option,
     words_of,
 )
+from scratchflow.cluster.slurm.batch.trial import try_batch
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.trees import remove_tree
@@ -77,11 +78,13 @@ def _submit_all(
     dry_run: bool,
 ) -> list[Submitted]:
     """One after the other. When one fails, those before it stay, and those that Slurm has not got can be rerun."""
-    done: list[Submitted] = []
     records = planned.records
+    if dry_run:
+        return [submit_record(login, place, one, planned.lines, dry_run=True) for one in records]
+    done: list[Submitted] = []
     for number, record in enumerate(records):
         try:
-            done.append(submit_record(login, place, record, planned.lines, dry_run=dry_run))
+            done.append(submit_record(login, place, record, planned.lines))
         except ScratchflowError as error:
             # One in doubt has its record already, and may be in the queue.
             in_doubt = isinstance(error, JobInDoubt)
@@ -141,6 +144,8 @@ def submit_record(
         dry_run=dry_run,
     )
     if dry_run:
+        if doubt := try_batch(_slurm(login), batch, words_of(lines)):
+            login.caution("job.doubtful", doubt)
         asks = record.script_slurm
         first = _first_tasks(record)
         return msgspec.structs.replace(done, runs=record.command, first=first, script_slurm=asks)

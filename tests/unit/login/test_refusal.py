@@ -90,6 +90,9 @@ def test_what_would_be_refused_is_foreseen_where_partitions_and_nodes_tell(
     )
     assert "`--gpus 8` is more than" in foreseen(asking(gpus=8), "", {"slurm.gpus": "--gpus 8"})
     assert foreseen(asking(gpus=1), "", {}) == ""
+    assert foreseen(asking(partition="debu"), "", {}) == (
+        "Slurm will probably refuse this: it has no partition `debu`; did you mean `debug`?"
+    )
     slurm.up = False
     assert foreseen(asking(gpus=8), "", {}) == ""
 

@@ -24,7 +24,9 @@ SAVE_BEFORE_END_S = 120
 
 _USUAL_ARRAY = 1001
 _NUMBER = re.compile(r"^(\d+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
-_PREFIX = re.compile(r"^sbatch: (?:error: |fatal: )?(?:Batch job submission failed: )?")
+_PREFIX = re.compile(
+    r"^(?:sbatch: (?:error: |fatal: )?)?(?:Batch job submission failed: |allocation failure: )?"
+)
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,14 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     def argv(self) -> list[str]:
         """The whole command; also what `--dry-run` shows."""
+        return ["sbatch", "--parsable", *self._options(), self.script]
+
+    def trial_argv(self, words: Sequence[str]) -> list[str]:
+        """What asks Slurm whether it would take the job; in place of a script, the options in its `#SBATCH` lines."""
+        # Those of the command line come after them, and win, as they do over a script's lines.
+        return ["sbatch", "--test-only", "--wrap=true", *words, *self._options()]
+
+    def _options(self) -> list[str]:
         ours = [
             f"--job-name={batch_name(self.name, self.job)}",
             f"--output={self.output}",
@@ -59,7 +69,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
         ]
         asked = [*resource_options(self.options), *self.options.extra, *self.more]
         # Ours come last: the last one wins.
-        return ["sbatch", "--parsable", *asked, *self._array(), *ours, self.script]
+        return [*asked, *self._array(), *ours]
 
     def _array(self) -> list[str]:
         if not self.tasks:

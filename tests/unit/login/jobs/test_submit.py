@@ -15,8 +15,9 @@ from scratchflow.login.jobs.submit import _slurm as sbatch_slurm
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
 from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.events import Warned
 from scratchflow.model.requests import ListJobs, RerunJob, Submit
-from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_jobs
+from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_jobs, write_job
 from tests.unit.login.jobs.conftest import Cluster
 
 CMD = Submit(command=("python", "train.py"))
@@ -88,10 +89,70 @@ def test_a_snapshot_that_is_gone_is_not_submitted(cluster: Cluster) -> None:
     assert asked_of_slurm(cluster) == []
 
 
-def test_a_dry_run_writes_and_asks_nothing(cluster: Cluster) -> None:
+def test_a_dry_run_writes_nothing_and_only_asks_whether_slurm_would_take_it(
+    cluster: Cluster,
+) -> None:
     done = submit(cluster.login, msgspec.structs.replace(CMD, dry_run=True))
     assert (done.command[0], done.number) == ("sbatch", None)
-    assert (job_ids(cluster.desk.place), asked_of_slurm(cluster)) == ([], [])
+    assert "--test-only" not in done.command
+    (asked,) = asked_of_slurm(cluster)
+    assert asked[1] == "--test-only"
+    assert (job_ids(cluster.desk.place), cluster.fake.jobs, warnings(cluster)) == ([], {}, [])
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["submit", "rerun"])
+def test_a_dry_run_is_refused_as_the_job_would_be(cluster: Cluster, *, again: bool) -> None:
+    job = submit(cluster.login, CMD).job
+    options = msgspec.structs.replace(cluster.profile.slurm, partition="nowhere")
+    profile = msgspec.structs.replace(cluster.profile, slurm=options)
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+
+    if again:  # with the resources of its record
+        record = read_job(cluster.desk.place, job)
+        assert record is not None
+        nowhere = {**record.slurm, "partition": "nowhere"}
+        write_job(cluster.desk.place, msgspec.structs.replace(record, slurm=nowhere))
+
+    def refusal(*, dry_run: bool) -> str:
+        once = msgspec.structs.replace(CMD, dry_run=dry_run)
+        rerun = RerunJob(wanted=job, dry_run=dry_run)
+        with pytest.raises(JobRefused) as refused:
+            rerun_job(cluster.login, rerun) if again else submit(cluster.login, once)
+        return str(refused.value)
+
+    assert refusal(dry_run=True) == refusal(dry_run=False)
+    assert "Invalid partition name specified" in refusal(dry_run=True)
+    assert job_ids(cluster.desk.place) == [job]
+
+
+def test_a_dry_run_with_several_arrays_that_are_refused_leaves_no_record(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scratchflow.login.jobs.new_record.max_array_size", lambda _: 2)
+    asked, taken = Submit(command=("x",), tasks=({}, {}, {}, {}), dry_run=True), []
+
+    def second_is_refused(*_: object) -> str:
+        taken.append(1)
+        if len(taken) == 2:
+            raise JobRefused(reason="no")
+        return ""
+
+    monkeypatch.setattr("scratchflow.login.jobs.submit.try_batch", second_is_refused)
+    with pytest.raises(JobRefused):
+        submit(cluster.login, asked)
+    assert job_ids(cluster.desk.place) == []
+
+
+def test_a_dry_run_warns_of_what_slurm_may_only_say_now(cluster: Cluster) -> None:
+    for node in cluster.fake.nodes.values():
+        node.state = "DOWN"
+    submit(cluster.login, msgspec.structs.replace(CMD, dry_run=True))
+    (warning,) = warnings(cluster)
+    assert "Requested node configuration is not available" in warning
+
+
+def warnings(cluster: Cluster) -> list[str]:
+    return [event.message for event in cluster.said if isinstance(event, Warned)]
 
 
 def test_tasks_are_one_array_and_more_than_the_cluster_allows_are_several(
