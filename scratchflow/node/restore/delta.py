@@ -116,7 +116,7 @@ def restore_difference(
         safety_snapshot=safety_snapshot(saved) if saved else None,
         moved_aside=shown_aside(context, moved),
     )
-    return done, Known(source.index, cache_now)
+    return done, Known(source.index, cache_now, before=None if delta else saved)
 
 
 def _begin_changes(context: NodeContext, snapshot: str) -> None:

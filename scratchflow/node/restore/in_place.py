@@ -63,12 +63,13 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
     end_restoring,
     forget_base,
+    read_base,
     read_restoring,
 )
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
@@ -101,10 +102,18 @@ def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
     return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
 
 
-def foretell_newest(context: NodeContext, restored: Restored, catalogue: Catalogue) -> Restored:
+def foretell_newest(
+    context: NodeContext, restored: Restored, catalogue: Catalogue, source: Source
+) -> Restored:
     """Says in a dry run what `make_newest` would do, and refuses what it would be refused for."""
     if catalogue.newest_id == restored.snapshot:
         return restored
+    again = _restored_before(catalogue, source)
+    if again and restored.mode == "nothing" and not restored.would_save:
+        place = find_place(context.store, context.workspace.name)
+        is_present = read_base(context.workspace, context.store) == again
+        if is_present or _newest_like(place, catalogue, source):
+            return restored
     require_writable_store(context)
     return msgspec.structs.replace(restored, would_commit=catalogue.newest_id is not None)
 
@@ -125,6 +134,9 @@ def make_newest(
     if known and restored.mode == "nothing" and (same := _newest_like(place, catalogue, source)):
         note_equal(context, place, same, known.cache.renamed(same), notify)
         return restored
+    if known and known.before and _is_held_by_newest(known.before, catalogue, source):
+        note_equal(context, place, catalogue.newest_id, known.before.cache, notify)
+        return restored
     message = f"restored {restored.snapshot}"
     options = SnapshotOptions(
         allow_shrink=True, message=message, purpose="restored", even_unchanged=True
@@ -139,13 +151,26 @@ def make_newest(
 
 def _newest_like(place: StoreDirectory, catalogue: Catalogue, source: Source) -> str | None:
     """The newest snapshot, if it is what an earlier restore made of the same one: once more would add nothing."""
+    newest = _restored_before(catalogue, source)
+    if newest is None:
+        return None
+    index = open_index(place.archive(newest), source.index)
+    return None if any(difference(source.index, index)) else newest
+
+
+def _restored_before(catalogue: Catalogue, source: Source) -> str | None:
+    """The newest snapshot, if a restore of this one was what it was taken for."""
     newest = catalogue.newest_readable
     if newest is None or newest.id != catalogue.newest_id or newest.id in catalogue.damaged:
         return None
-    if (newest.purpose, newest.parent) != ("restored", source.id):
-        return None
-    index = open_index(place.archive(newest.id), source.index)
-    return None if any(difference(source.index, index)) else newest.id
+    is_again = (newest.purpose, newest.parent) == ("restored", source.id)
+    return newest.id if is_again else None
+
+
+def _is_held_by_newest(before: Saved, catalogue: Catalogue, source: Source) -> bool:
+    """Whether that newest snapshot held all that is here, with directories of `backup.also` that the restored one lacks."""
+    is_unchanged = before.taken.kind == "unchanged"
+    return is_unchanged and before.taken.snapshot == _restored_before(catalogue, source)
 
 
 def _covers(source: Source, workspace: Workspace) -> bool:

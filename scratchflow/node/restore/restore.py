@@ -199,7 +199,7 @@ def _restore_from(
     if source.manifest is None or options.beside:
         return restored
     if options.dry_run:
-        return in_place.foretell_newest(context, restored, catalogue)
+        return in_place.foretell_newest(context, restored, catalogue, source)
     return in_place.make_newest(context, notify, restored, source, source.manifest, known)
 
 

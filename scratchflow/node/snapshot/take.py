@@ -64,6 +64,8 @@ class Known(msgspec.Struct, frozen=True):
 
     index: Index
     cache: ScanCache
+    # What held all roots before, also those that the snapshot lacks; None when anything had to be changed since.
+    before: Saved | None = None
 
 
 def take_snapshot(

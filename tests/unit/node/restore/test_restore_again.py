@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.workspace.notes import read_base
-from tests.unit.conftest import Desk
+from tests.unit.conftest import Desk, make_desk
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -98,3 +99,44 @@ def test_what_was_saved_with_it_since_is_a_step_of_its_own(desk: Desk) -> None:
     back = desk.restore(older).committed_as
     assert back is not None
     assert desk.ids[-2:] == [last, back]
+
+
+def test_with_directories_that_the_snapshot_lacks_the_same_once_more_adds_none_either(
+    tmp_path: Path,
+) -> None:
+    """`backup.also` may name what was made after the snapshot: it stays, and is in what the first restore saved."""
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file", "old")
+    older = str(desk.backup().snapshot)
+    desk.write("work/file", "new")
+    desk.write("env/tool", "x")
+    desk.backup()
+    newest = desk.restore(older).committed_as
+    assert newest
+    ids = desk.ids
+    for _ in range(2):
+        foretold = desk.restore(older, dry_run=True)
+        assert (foretold.mode, foretold.would_save, foretold.would_commit) == (
+            ("nothing", False, False)
+        )
+        again = desk.restore(older)
+        assert (again.mode, again.committed_as, desk.ids) == ("nothing", None, ids)
+    assert read_base(desk.context.workspace, desk.context.store) == newest
+    assert desk.backup().kind == "unchanged"
+    desk.write("env/tool", "changed")
+    assert desk.restore(older, dry_run=True).would_save
+    assert desk.restore(older).committed_as
+    desk.write("work/file", "newer")
+    assert desk.restore(older, dry_run=True).would_commit
+
+
+def test_a_dry_run_of_the_same_once_more_foretells_no_snapshot(desk: Desk) -> None:
+    desk.write("work/file", "old")
+    older = str(desk.backup().snapshot)
+    desk.write("work/file", "new")
+    desk.backup()
+    assert desk.restore(older, dry_run=True).would_commit
+    desk.restore(older)
+    assert not desk.restore(older, dry_run=True).would_commit
+    (desk.work / "file").write_text("newer")
+    assert desk.restore(older, dry_run=True).would_commit
