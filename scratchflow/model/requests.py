@@ -156,6 +156,8 @@ class SaveNode(DryRun, frozen=True):
     message: str = ""
     # A further node of the allocation: what only it has becomes a fork, and never the newest snapshot.
     beside: bool = False
+    # Commands go to another job's copy: what this one has is the newest work only if it continues that.
+    left: bool = False
 
 
 class Restore(NamingDryRun, frozen=True):

@@ -18,7 +18,13 @@ from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id
-from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
+from scratchflow.store.nodes import (
+    NodeRecord,
+    is_node_name,
+    leave_copies,
+    read_nodes,
+    record_node,
+)
 from scratchflow.workspace.notes import cache_path, noted_base, read_base, write_base
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ def note_equal(
     try:
         before, where = record_of(context, place), printable(context.workspace.path)
         job_id, job_name = _this_job(context) if is_own else _job_of_copy(before)
+        left = not is_own and before is not None and before.left
         record = NodeRecord(
             node=context.node,
             snapshot=snapshot,
@@ -67,6 +74,7 @@ def note_equal(
             dirty=False,
             goes_with_job=context.scratch_goes_with_job,
             earlier_paths=before.moved_to(where) if before else [],
+            left=left,
             **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
         )
         record_node(place, record)
@@ -93,11 +101,12 @@ def note_what_was_saved(context: NodeContext, notify: Notifier) -> None:
 def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """Notes that this job goes on with the copy that is there: it is the newest work, as if restored."""
     record = record_of(context, place)
-    if record is None or is_of_job(record, context):
+    if record is None or (is_of_job(record, context) and not record.left):
         return
     job_id, job_name = _this_job(context)
+    ours = msgspec.structs.replace(record, job_id=job_id, job_name=job_name, left=False)
     try:
-        record_node(place, msgspec.structs.replace(record, job_id=job_id, job_name=job_name))
+        record_node(place, ours)
     except ScratchflowError as error:
         notify.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
 
@@ -132,9 +141,26 @@ def is_of_job(record: NodeRecord, context: NodeContext) -> bool:
 
 
 def is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
-    """Whether this very job restored the copy on this node, or stored something of it."""
-    records = [record for record in read_nodes(place) if record.node == context.node]
-    return any(is_of_job(record, context) for record in records)
+    """Whether this very job restored the copy on this node, or stored something of it, and was not left for another."""
+    record = record_of(context, place)
+    return record is not None and is_of_job(record, context) and not record.left
+
+
+def was_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
+    """The same, also when commands went on to the copy of another job since."""
+    record = record_of(context, place)
+    return record is not None and is_of_job(record, context)
+
+
+def was_left(context: NodeContext, place: StoreDirectory) -> bool:
+    """Whether commands went on to another job's copy, as in half a `hop`, while this job goes on."""
+    record = record_of(context, place)
+    return record is not None and record.left and is_of_job(record, context)
+
+
+def leave(context: NodeContext, place: StoreDirectory) -> None:
+    """Notes that commands went on to another job's copy. Without a record it is nobody's work already."""
+    leave_copies(place, lambda record: record.node == context.node and is_of_job(record, context))
 
 
 def older_copy(context: NodeContext) -> tuple[str, str] | None:

@@ -24,7 +24,7 @@ from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup, foretell_backup
-from scratchflow.node.base_note import is_of_this_job
+from scratchflow.node.base_note import is_of_this_job, leave, was_of_this_job
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
@@ -43,6 +43,7 @@ from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.retention.newer import newer_elsewhere
 from scratchflow.workspace.notes import noted_base
 from scratchflow.workspace.workspace import Workspace
 
@@ -189,7 +190,7 @@ def _without_possible(context: NodeContext, unsaved: _Unsaved, other_files: list
 def _was_here(context: NodeContext) -> bool:
     """Whether this job had the workspace on this node, going by the notes of both."""
     place = find_place(context.store, context.workspace.name)
-    return noted_base(context.workspace) is not None and is_of_this_job(context, place)
+    return noted_base(context.workspace) is not None and was_of_this_job(context, place)
 
 
 def _excluded(context: NodeContext) -> list[str]:
@@ -243,6 +244,8 @@ def _roots_of(context: NodeContext, name: str) -> list[str]:
 
 
 def _save_own(context: NodeContext, notify: Notifier, saving: _Saving) -> _Held | None:
+    if saving.request.left and not saving.request.dry_run:
+        leave(context, find_place(context.store, context.workspace.name))
     # Looked at before the backup, which makes the copy this job's own.
     is_old = is_old_copy(context)
     try:
@@ -255,9 +258,14 @@ def _save_own(context: NodeContext, notify: Notifier, saving: _Saving) -> _Held 
     except WorkspaceMissing:
         return None
     place = find_place(context.store, context.workspace.name)
-    newest = read_catalogue(place).newest_id if is_old else None
-    # A copy that turned out to be the newest snapshot is the present work, wherever it came from.
-    newer = newest if newest != held.taken.snapshot else None
+    catalogue, snapshot = read_catalogue(place), held.taken.snapshot
+    newer = None
+    if (
+        is_old
+    ):  # one that turned out to be the newest snapshot is the present work, wherever it came from
+        newer = catalogue.newest_id if catalogue.newest_id != snapshot else None
+    elif snapshot:
+        newer = newer_elsewhere(place, catalogue, snapshot)
     return msgspec.structs.replace(held, newer=newer)
 
 
@@ -327,6 +335,8 @@ def _save_other(
     """Into the store that it came from, as its last snapshot was taken; None when it could not be saved."""
     try:
         there = as_known(context, name)
+        if saving.request.left and not saving.request.dry_run:
+            leave(there, find_place(there.store, name))
         is_old = is_old_copy(there)
         is_worked_in = is_of_this_job(there, find_place(there.store, name))
         final = SnapshotOptions(

@@ -13,7 +13,7 @@ from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.autobackup.other_profile import refuse_beside_other_profile
-from scratchflow.node.base_note import is_of_this_job, note_taken_up
+from scratchflow.node.base_note import is_of_this_job, note_taken_up, was_of_this_job
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.missing import missing_layer
 from scratchflow.node.former_scratch import require_at_scratch
@@ -96,7 +96,7 @@ def _refuse_renamed(context: NodeContext, place: StoreDirectory, notify: Notifie
     if base is None or now is None:
         return
     path = context.workspace.path
-    if context.job_id is None or is_of_this_job(context, place):
+    if context.job_id is None or was_of_this_job(context, place):
         way = on_scratch(path.parent, "mv", now.name, path.name)
         raise WorkspaceRenamed(
             path=path, now=now, node=context.node, snapshot=base.snapshot, way=way
@@ -127,7 +127,7 @@ def _began_restore_here(context: NodeContext, place: StoreDirectory) -> bool:
     """Whether this very job began a restore that did not finish: that is what its user wants back."""
     if read_restoring(context.workspace) is None:
         return False
-    return context.job_id is None or is_of_this_job(context, place)
+    return context.job_id is None or was_of_this_job(context, place)
 
 
 def _is_enough(

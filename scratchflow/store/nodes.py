@@ -6,6 +6,7 @@ nothing about what was changed on that scratch since; only the node can know.
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -44,6 +45,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     restoring: str = ""
     # Where on this node copies were before, the latest first: another scratch in the profile, or another profile.
     earlier_paths: list[str] = []
+    # Commands went on to the copy of another job while this one's was open: work that is newer stays the newest.
+    left: bool = False
 
     def moved_to(self, workspace_path: str) -> list[str]:
         """The `earlier_paths` of a record that follows this one and is of this path; without a copy that went with its job."""
@@ -75,6 +78,13 @@ def record_node(place: StoreDirectory, record: NodeRecord) -> None:
     with store_errors(place.nodes):
         make_private_directory(place.nodes)
         replace_file(_file(place, record.node), msgspec.json.encode(record) + b"\n", mode=FILE_MODE)
+
+
+def leave_copies(place: StoreDirectory, is_left: Callable[[NodeRecord], bool]) -> None:
+    """Notes of each of these copies that commands went on to another one."""
+    for record in read_nodes(place):
+        if not record.left and is_left(record):
+            record_node(place, msgspec.structs.replace(record, left=True))
 
 
 def read_nodes(place: StoreDirectory) -> list[NodeRecord]:

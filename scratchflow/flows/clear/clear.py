@@ -95,7 +95,7 @@ def clear_on(cluster: Cluster, options: ClearOptions, agrees: Agrees | None = No
     if not options.backup:
         _require_one(shown)
         _warn_without_backup(cluster, jobs, dry_run=options.dry_run)
-    taken = [] if options.dry_run else _back_up_all(cluster, saved)
+    taken = [] if options.dry_run else _back_up_all(cluster, saved, shown.meant)
     require_all_saved(cluster, taken, verb="clear", leave_behind=options.leave_behind)
     tell_excluded(cluster.emit, taken, shown.elsewhere)
     owners = {
@@ -224,13 +224,23 @@ def _commands(
     return [*backups, *released.commands, *parks]
 
 
-def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[SavedCopy]:
-    """The last snapshot is the one that comes back next time: a copy from an earlier job goes first."""
+def _back_up_all(
+    cluster: Cluster, jobs: Sequence[AllocationShown], meant: int | None
+) -> list[SavedCopy]:
+    """The last copy is the one that comes back next time: that of the job that commands go to.
+
+    One that an earlier job left there is not, and goes before it.
+    """
     _require_running(jobs)
     if len(jobs) > 1:
-        jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
-    is_only = len(jobs) == 1
-    return [copy for job in jobs for copy in _save_job(cluster, job, is_only=is_only)]
+        jobs = sorted(
+            jobs, key=lambda job: (has_present_work(cluster, job.job_id), job.job_id == meant)
+        )
+    return [
+        copy
+        for job in jobs
+        for copy in _save_job(cluster, job, is_only=len(jobs) == 1, left=job is not jobs[-1])
+    ]
 
 
 def _require_running(jobs: Sequence[AllocationShown]) -> None:
@@ -257,11 +267,13 @@ def _saying_that_the_node_is_kept(job: AllocationShown, *, is_only: bool) -> Ite
         raise FinalBackupFailed.because_of(error, job.job_id, is_only=is_only) from error
 
 
-def _save_job(cluster: Cluster, job: AllocationShown, *, is_only: bool) -> list[SavedCopy]:
+def _save_job(
+    cluster: Cluster, job: AllocationShown, *, is_only: bool, left: bool
+) -> list[SavedCopy]:
     """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
     with _saying_that_the_node_is_kept(job, is_only=is_only):
-        copies = save_copies(cluster, job.job_id, nodes_of(job), _MESSAGE)
+        copies = save_copies(cluster, job.job_id, nodes_of(job), _MESSAGE, left=left)
         copies = looked_at_again(cluster, job.job_id, copies, _MESSAGE)
     if copies[-1].saved.snapshot is None:
         cluster.emit(Log(level="info", message=NO_WORKSPACE))

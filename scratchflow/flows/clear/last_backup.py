@@ -31,11 +31,17 @@ NO_WORKSPACE = "there is no workspace on the node: nothing to back up"
 
 
 class SavedCopy(msgspec.Struct, frozen=True):
-    """What was saved of one node; `beside` when it is not the first of its job."""
+    """What was saved of one node; `beside` when it is not the first of its job, `left` when its job is not the one worked in."""
 
     node: str
     saved: NodeSaved
     beside: bool = False
+    left: bool = False
+
+    @property
+    def fell_behind(self) -> bool:
+        """Whether work went on at the other job's copy, so that what this one had besides is a fork."""
+        return self.left and self.saved.newer is not None
 
 
 def nodes_of(job: AllocationShown) -> list[str]:
@@ -99,25 +105,31 @@ def _changes(seen: BackupTaken) -> str:
 
 
 def save_copies(
-    cluster: Cluster, job_id: int | None, nodes: Sequence[str], message: str
+    cluster: Cluster,
+    job_id: int | None,
+    nodes: Sequence[str],
+    message: str,
+    *,
+    left: bool = False,
 ) -> list[SavedCopy]:
     """Saves every node of a job. The first comes last: its copy is what the next `up` brings.
 
-    What only another node has becomes a fork. Nothing of the copies is merged.
+    What only another node has becomes a fork, and so does that of a job that was `left`, unless it continues the newest
+    work. Nothing of the copies is merged.
     """
     first, *others = nodes
     copies: list[SavedCopy] = []
     try:
         for node in others:
             copies.append(_save_beside(cluster, job_id, node, message))  # noqa: PERF401 - those before a failure are told
-        request = SaveNode(message=message)
+        request = SaveNode(message=message, left=left)
         saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         _tell_forks(cluster, copies)
         if others:
             _tell_not_saved(cluster, [*others[len(copies) :], first])
         raise
-    copies.append(SavedCopy(first, saved))
+    copies.append(SavedCopy(first, saved, left=left))
     _tell_forks(cluster, copies)
     return copies
 
@@ -187,7 +199,7 @@ def forks_of(copies: Sequence[SavedCopy]) -> dict[str, str]:
     return {
         one.node: one.saved.snapshot
         for one in copies
-        if one.beside and one.saved.stored and one.saved.snapshot
+        if (one.beside or one.fell_behind) and one.saved.stored and one.saved.snapshot
     }
 
 

@@ -11,10 +11,7 @@ from scratchflow.flows.clear.last_backup import (
     SavedCopy,
     backup_commands,
     foretell_last_backup,
-    forks_of,
     require_all_saved,
-    require_saved,
-    save_copies,
     tell_excluded,
     warn_of_loss,
 )
@@ -32,6 +29,7 @@ from scratchflow.flows.hop.both_nodes import (
     says_what_is_held,
 )
 from scratchflow.flows.hop.move import Move
+from scratchflow.flows.hop.saving import back_up, save_nodes, save_where_work_went_on
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
@@ -48,7 +46,6 @@ from scratchflow.model.errors.allocation import (
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.hop import HopUnfinished
-from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.requests import (
     EVERY_NODE,
@@ -98,10 +95,11 @@ def hop(
         if request.node:  # one that is not there is told before anything is done
             _planned(move, request)
         move.say("saving the workspace")
+        save_where_work_went_on(move)
         # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
         newer = newer_than(cluster, move.old_job)
         # Before anything else is asked for: whoever has to mend something does so on one node.
-        saved = _save_nodes(move)[-1].saved
+        saved = save_nodes(move, left=move.went_on_to is not None)[-1].saved
         held = _next_node(move, request)
         with says_what_is_held(move, held):
             if newer:
@@ -138,7 +136,7 @@ def _forked(saved: str | None, newer: str | None) -> str | None:
 
 def _say_what_forked(move: Move, saved: str | None, newer: str) -> None:
     fork = _forked(saved, newer)
-    if fork:
+    if fork and fork not in move.forks.values():
         message = (
             f"`{move.old_node}` held another copy of the workspace, with changes: they are saved as a fork,"
             f" snapshot {fork}; the newest work, snapshot {newer}, is what moves."
@@ -161,26 +159,16 @@ def _begin(cluster: Cluster, *, leave_behind: bool, agrees: Agrees | None = None
     agree_to_what_ends(cluster.emit, shown.detached, {held[0].job_id}, agrees)
     tell_who_is_not_saved(cluster, held[:1], shown.elsewhere)
     others = tuple(held[0].nodes[1:])
-    return Move(held[0].job_id, held[0].node, cluster, leave_behind, others, tuple(shown.elsewhere))
-
-
-def _save_nodes(move: Move) -> list[SavedCopy]:
-    """Everything of ours on the old job's nodes, the first one last; refused while some of it is in no snapshot."""
-    nodes = [move.old_node, *move.other_nodes]
-    copies = save_copies(move.cluster, move.old_job, nodes, "before hop")
-    for copy in copies:
-        require_saved(copy.node, copy.saved, verb="hop", leave_behind=move.leave_behind)
-    move.forks.update(forks_of(copies))
-    return copies
-
-
-def _back_up(move: Move) -> BackupTaken | None:
-    """What the old node has now; None when it has no workspace."""
-    try:
-        request = Backup(message="before hop", purpose="final")
-        return move.cluster.at_workspace("backup", request, BackupTaken, job_id=move.old_job)
-    except WorkspaceMissing:
-        return None
+    later = {job.job_id for job in held[1:] if job.state == "running"}
+    return Move(
+        held[0].job_id,
+        held[0].node,
+        cluster,
+        leave_behind,
+        others,
+        tuple(shown.elsewhere),
+        shown.meant if shown.meant in later else None,
+    )
 
 
 def _next_node(move: Move, request: Hold) -> NodeHeld:
@@ -230,7 +218,7 @@ def _bring_over(move: Move, held: NodeHeld) -> tuple[str | None, str | None]:
     last: str | None = None
     there: str | None = None
     for _ in range(_CATCH_UPS):
-        taken = _back_up(move)
+        taken = back_up(move)
         if taken is None or (last is not None and taken.snapshot == last):
             break
         last = taken.snapshot
@@ -324,7 +312,7 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
     """
     cluster = move.cluster
     move.say("giving the old node back")
-    copies = _save_nodes(move)
+    copies = save_nodes(move, left=True)
     _bring_others(move, held, copies[-1].saved)
     for copy in copies:
         warn_of_loss(cluster.emit, copy.node, copy.saved)

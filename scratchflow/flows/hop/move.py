@@ -19,6 +19,8 @@ class Move(msgspec.Struct, frozen=True):
     other_nodes: tuple[str, ...] = ()
     # What other profiles hold.
     elsewhere: tuple[ElsewhereShown, ...] = ()
+    # The job that commands go to since an earlier run, which was cut short after that.
+    went_on_to: int | None = None
     # What only one of them had, by node; filled as it is saved.
     forks: dict[str, str] = msgspec.field(default_factory=dict)
     # The snapshots of the profile's other workspaces that the new node has, by name; filled as they are brought.

@@ -37,7 +37,7 @@ from scratchflow.process.parallel import EachInThread
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import Heartbeat, is_alive, log_path
 from scratchflow.store.known import store_lost
-from scratchflow.store.nodes import read_nodes
+from scratchflow.store.nodes import NodeRecord, leave_copies, read_nodes
 
 
 def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
@@ -53,8 +53,25 @@ def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
         _note_unless_another(login, held, arguments)
         raise
     if isinstance(held, RunningAllocation) and not arguments.dry_run:
+        _leave_the_others(login, held)
         note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
     return switched
+
+
+def _leave_the_others(login: LoginHost, held: HeldNode) -> None:
+    """Notes of what the profile's other jobs have that it is not the newest work any more, unless it continues that.
+
+    Before it is noted where commands go: ended in between, nothing takes the place of what somebody works on.
+    """
+    name = login.settings.name
+
+    def is_left(record: NodeRecord) -> bool:
+        return record.job_id not in {None, held.job_id} and profile_of(record.job_name) == name
+
+    try:
+        leave_copies(find_place(store_of(login), login.profile.workspace), is_left)
+    except ScratchflowError as error:
+        login.caution("notes.failed", f"it is not noted which node is worked on: {error}")
 
 
 def _note_unless_another(login: LoginHost, held: HeldNode, arguments: SwitchOn) -> None:

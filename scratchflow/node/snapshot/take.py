@@ -20,7 +20,7 @@ from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import removed_in_words
-from scratchflow.node.base_note import note_equal
+from scratchflow.node.base_note import note_equal, was_left
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot import result as results
@@ -94,6 +94,10 @@ def save_workspace(
     return _save_workspace(context, lock, notify, msgspec.structs.replace(options, never_full=True))
 
 
+# A copy that was left for another job's is not taken up again by these.
+_NOT_BY_HAND = {"auto", "final"}
+
+
 class _NoRoomForFull(Exception):
     """A full snapshot does not fit, and an incremental one would do."""
 
@@ -130,8 +134,11 @@ def _save_workspace(
             written = _write(planned, new, context, notify)
             base = parent.base if parent else None
             plain = new_manifest(context, base, written, options, snapshot)
+            is_left = options.purpose in _NOT_BY_HAND and was_left(context, lock.place)
             beside = catalogue.newest_id is not None and (
-                options.beside or _is_going(context, parent, written, options)
+                options.beside
+                or (is_left and catalogue.newest_id != base)
+                or _is_going(context, parent, written, options)
             )
             plain = msgspec.structs.replace(plain, shrunk=shrunk, beside=beside)
             if not beside:
@@ -141,8 +148,9 @@ def _save_workspace(
         if planned.is_only_due:
             raise _NoRoomForFull from error
         raise
-    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not beside)
-    if options.purpose == "asked" and not beside:
+    is_own = not (beside or is_left)
+    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=is_own)
+    if options.purpose in {"asked", "final"} and not beside:
         _warn_if_newest_is_left_out(lock.place, catalogue, base, notify)
     if not beside and _is_going(context, parent, written, options):
         _keep_newest(context, lock, notify, catalogue)  # it went while the snapshot was committed

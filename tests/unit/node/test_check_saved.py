@@ -6,6 +6,7 @@ import itertools
 import random
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import msgspec
@@ -157,9 +158,13 @@ def test_clear_says_what_was_checked(age_s: int | None, words: str) -> None:
 def test_of_a_new_snapshot_it_is_not_said_that_it_was_read_back_before_it_was_taken(
     desk: Desk,
 ) -> None:
+    present = desk.context
+    earlier = datetime.now(timezone.utc) - timedelta(hours=1)
+    desk.context = msgspec.structs.replace(present, now=lambda: earlier)
     desk.write("work/big", BIG)
     desk.backup()
     read_long_ago(desk, age_s=800)
+    desk.context = present
     desk.write("work/new", "x")
     saved = save(desk)
     cleared = Cleared(

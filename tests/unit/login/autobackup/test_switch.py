@@ -27,6 +27,7 @@ from scratchflow.model.results.backup import AutobackupSwitched
 from scratchflow.model.times import iso_time
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.heartbeats import Heartbeat, beat, prepare
+from scratchflow.store.nodes import NodeRecord, read_nodes, record_node
 from scratchflow.workspace.current_job import noted_job
 from tests.unit.conftest import Desk
 
@@ -137,6 +138,37 @@ def test_commands_go_to_the_job_when_its_auto_backup_runs_or_the_other_job_is_go
     with nullcontext() if works else pytest.raises(AutobackupFailed):
         switch_on(login, SwitchOn(job_id=7))
     assert noted_job(tmp_path, "local") == noted
+
+
+def test_the_copies_of_the_profiles_other_jobs_are_left_when_commands_go_to_this_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = LoginHost(desk.context.settings, {"HOME": str(desk.scratch)}, lambda _: None)
+    name = login.settings.name
+    copies = {
+        "node-0": (6, f"scratchflow:{name}:01234567"),
+        "node-1": (7, f"scratchflow:{name}:89abcdef"),
+        "node-8": (8, "scratchflow:another:01234567"),
+        "node-9": (None, ""),
+    }
+    snapshot = desk.backup().snapshot or ""
+    for node, (job_id, job_name) in copies.items():
+        record = NodeRecord(
+            node=node,
+            snapshot=snapshot,
+            workspace_path="/s/work",
+            job_id=job_id,
+            job_name=job_name,
+            time="2026-01-01T00:00:00Z",
+        )
+        record_node(desk.place, record)
+    monkeypatch.setattr(module, "held_node", lambda *_: HELD)
+    monkeypatch.setattr(module, "_switch_on", lambda *_, **__: switched("node-1", changed=True))
+    switch_on(login, SwitchOn(job_id=7, dry_run=True))
+    assert not any(one.left for one in read_nodes(desk.place))
+    switch_on(login, SwitchOn(job_id=7))
+    assert [one.node for one in read_nodes(desk.place) if one.left] == ["node-0"]
+    assert noted_job(desk.scratch, name) == 7
 
 
 def with_scratch(settings: Settings, scratch: str) -> Settings:
