@@ -124,7 +124,12 @@ def shown_restored(restored: Restored) -> Iterator[str]:
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
         safety = shown_id(restored.safety_snapshot)
-        yield f"{what} was replaced or removed is in snapshot {safety}; `scratchflow restore {safety}` goes back"
+        back = f"`scratchflow restore {safety}` goes back"
+        if restored.was_half:  # to nothing that anybody made
+            back = (
+                "that is what the restore that was cut short had left, with what was changed since"
+            )
+        yield f"{what} was replaced or removed is in snapshot {safety}; {back}"
     if restored.committed_as:
         yield f"what was restored is the newest again, as snapshot {shown_id(restored.committed_as)}"
     yield from on_the_others(restored)

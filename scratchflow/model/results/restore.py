@@ -33,6 +33,8 @@ class Restored(OnNodes, frozen=True, kw_only=True):
     """Of a dry run: what is there and in no snapshot yet would be saved first."""
     would_commit: bool = False
     """Of a dry run: a snapshot "restored ID" would make the older one the newest again."""
+    was_half: bool = False
+    """What was there had been left by a restore that was cut short: so is what `safety_snapshot` holds."""
     # Only some paths were asked for, and all of them were there already.
     is_part: bool = False
     # The machine that `target` is on.

@@ -41,7 +41,13 @@ from scratchflow.node.restore.saving import (
     trusted_flags,
     would_save,
 )
-from scratchflow.node.restore.source import BEFORE_RESTORING, RestoreOptions, Source, saved_roots
+from scratchflow.node.restore.source import (
+    BEFORE_FINISHING,
+    BEFORE_RESTORING,
+    RestoreOptions,
+    Source,
+    saved_roots,
+)
 from scratchflow.node.restore.steps import summary
 from scratchflow.node.same_store import require_writable_store
 from scratchflow.node.snapshot.options import SnapshotOptions
@@ -49,7 +55,13 @@ from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_works
 from scratchflow.node.snapshot.take import Known, Saved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
-from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base
+from scratchflow.workspace.notes import (
+    Restoring,
+    begin_restoring,
+    end_restoring,
+    forget_base,
+    noted_base,
+)
 
 # What to do about a file that would be replaced and is in no snapshot.
 _INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
@@ -78,10 +90,12 @@ def restore_difference(
         held = held_by(saved, notify) if saved else None
         return Displacing(held, source.id, notify.warn, moved, first_change, clears=True)
 
+    # One that was cut short before its first change has left everything as it was.
+    is_half = resume and noted_base(context.workspace) is None
     begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
         beside = options.beside or resume or older_copy(context) is not None
-        saved = _save_changes(context, notify, source, beside=beside)
+        saved = _save_changes(context, notify, source, beside=beside, is_half=is_half)
         scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
         delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
@@ -115,6 +129,7 @@ def restore_difference(
         removed=applied.removed,
         safety_snapshot=safety_snapshot(saved) if saved else None,
         moved_aside=shown_aside(context, moved),
+        was_half=is_half,
     )
     return done, Known(source.index, cache_now, before=None if delta else saved)
 
@@ -168,14 +183,14 @@ def _without_equal(context: NodeContext, delta: deltas.Delta, index: Index) -> d
 
 
 def _save_changes(
-    context: NodeContext, notify: Notifier, source: Source, *, beside: bool
+    context: NodeContext, notify: Notifier, source: Source, *, beside: bool, is_half: bool
 ) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing.
 
     Half of two states, or a copy beside which work went on elsewhere, is never the newest work, not even until the
     restore is through: a node that fails before would have it taken for that.
     """
-    message = f"{BEFORE_RESTORING}{source.id}"
+    message = f"{BEFORE_FINISHING if is_half else BEFORE_RESTORING}{source.id}"
     if not saves_first(context, source):
         return None
     roots = saved_roots(context, source.roots)

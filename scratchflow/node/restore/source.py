@@ -39,6 +39,8 @@ from scratchflow.workspace.staging import occupied_roots
 
 # How the message of a snapshot begins that a whole restore takes of what it replaces; the wanted one's id follows.
 BEFORE_RESTORING = "before restoring "
+# Of what a restore that was cut short had left.
+BEFORE_FINISHING = "before finishing the restore of "
 
 
 class RestoreOptions(msgspec.Struct, frozen=True):

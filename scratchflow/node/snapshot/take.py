@@ -290,6 +290,10 @@ def _guard_shrink(
     Files that cannot be read were not deleted: the rest is saved, and the parent is kept.
     """
     is_safety = options.purpose == "safety"
+    if (
+        is_safety and options.beside
+    ):  # half of two states, or a copy that fell behind: no loss of the newest work
+        return False
     if parent is None or (options.allow_shrink and not is_safety):
         return False
     roots = options.roots or context.workspace.roots

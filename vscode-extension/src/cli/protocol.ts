@@ -1343,6 +1343,7 @@ export interface Restored {
   dry_run?: boolean;
   would_save?: boolean;
   would_commit?: boolean;
+  was_half?: boolean;
   is_part?: boolean;
   host?: string;
   place?: string;

@@ -13,13 +13,18 @@ import pytest
 
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.displace import Displacing
+from scratchflow.cli.restore_call import shown_restored
 from scratchflow.model.errors.restore import NotSaved, OtherKindInTheWay
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.store import StoreOverlaps
 from scratchflow.model.errors.transfer import FileIncomplete
 from scratchflow.model.errors.workspace import WorkspaceBusy, WorkspaceIsLink
 from scratchflow.node.context import node_context
+from scratchflow.node.restore import delta
+from scratchflow.node.restore.source import BEFORE_FINISHING, BEFORE_RESTORING
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.names import find_snapshot
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import read_restoring
 from tests.unit.conftest import Desk, make_desk, pack_plainly
@@ -82,6 +87,34 @@ def test_work_done_after_an_interrupted_restore_is_saved(
     assert (desk.work / "README").read_text() == "hello"
     assert saved_somewhere(desk, "work/README", b"an hour of work", tmp_path / "a")
     assert saved_somewhere(desk, "work/fresh", b"new", tmp_path / "b")
+
+
+@pytest.mark.parametrize("is_half", [True, False])
+def test_what_was_half_restored_is_saved_as_that(
+    desk: Desk, cut_power: Any, monkeypatch: pytest.MonkeyPatch, *, is_half: bool
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/results", os.urandom(1_000_000))
+    desk.backup()
+    desk.write("work/README", "mine")
+    if is_half:
+        cut_power(desk, first)
+        (desk.work / "results").unlink()  # as far as it came
+        desk.write("work/README", "typed since")
+    else:
+
+        def die(*_: object) -> None:
+            raise PowerCut
+
+        with monkeypatch.context() as patched:
+            patched.setattr(delta, "save_now", die)
+            with pytest.raises(PowerCut):
+                desk.restore(first)
+    done = desk.restore(first)
+    before = find_snapshot(read_catalogue(desk.place), str(done.safety_snapshot))
+    assert before.message.removesuffix(first) == (BEFORE_FINISHING if is_half else BEFORE_RESTORING)
+    *_, said, _ = shown_restored(done)
+    assert ("cut short had left" in said, "goes back" in said) == (is_half, not is_half)
 
 
 def test_running_an_interrupted_restore_again_does_what_was_asked_first(

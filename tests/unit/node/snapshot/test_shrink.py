@@ -176,6 +176,18 @@ def test_nor_after_it_was_restored_as_the_newest_one(desk: Desk) -> None:
     assert not desk.backup().shrunk
 
 
+@pytest.mark.parametrize("beside", [True, False])
+def test_half_of_two_states_is_compared_with_nothing(desk: Desk, *, beside: bool) -> None:
+    """Less than was there is what a restore that was cut short leaves: nobody lost it."""
+    for number in range(20):
+        desk.write(f"work/many/{number}", "x" * 10_000)
+    desk.backup()
+    for file in (desk.work / "many").iterdir():
+        file.unlink()
+    taken = desk.backup(purpose="safety", allow_shrink=True, beside=beside)
+    assert (taken.shrunk, bool(read_marks(desk.place))) == (not beside, not beside)
+
+
 def test_it_is_told_since_the_last_snapshot_where_that_had_the_files(desk: Desk) -> None:
     """What was saved before a restore, and restored again, came from a snapshot with fewer files."""
     fewer = str(desk.backup().snapshot)
