@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from scratchflow.model.errors.base import ScratchflowError
 
 
@@ -38,6 +40,22 @@ class FileIncomplete(ScratchflowError):
     exit_code = 2
     message = "`{path}` is an incremental snapshot: it holds only what changed, the rest is in other archives"
     hint = "`scratchflow snapshots export` makes one complete file of it"
+
+
+class FileWithoutWorkspace(ScratchflowError):
+    """The archive holds nothing, or only directories that are saved with a workspace."""
+
+    code = "file.empty"
+    exit_code = 2
+    message = "`{path}` holds nothing for workspace `{workspace}`; nothing was done"
+    hint = "`lz4 -dc {typed} | tar tv` lists what is in it"
+
+    @classmethod
+    def found(cls, path: Path, workspace: str) -> FileWithoutWorkspace:
+        """Of this archive."""
+        import shlex  # only ever needed on the way to an error
+
+        return cls(path=path, workspace=workspace, typed=shlex.quote(str(path)))
 
 
 class WorkspaceNamedOtherwise(ScratchflowError):

@@ -29,7 +29,12 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, pub
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 from scratchflow.model.errors.store import TargetFull
-from scratchflow.model.errors.transfer import FileFailed, FileIncomplete, FileTaken
+from scratchflow.model.errors.transfer import (
+    FileFailed,
+    FileIncomplete,
+    FileTaken,
+    FileWithoutWorkspace,
+)
 from scratchflow.model.requests import Export, Import
 from scratchflow.model.results.transfer import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
@@ -195,6 +200,24 @@ def _import(
     out: Out | int,
     snapshot: str | None = None,
 ) -> Imported:
+    imported = _written(context, notify, coming, out, snapshot)
+    _require_workspace(context, coming.path, imported.index)
+    return imported
+
+
+def _require_workspace(context: NodeContext, file: Path, index: Index) -> None:
+    """FileWithoutWorkspace, or a restore would leave everything that is there and call it restored."""
+    if index.find(os.fsencode(context.workspace.name)) is None:
+        raise FileWithoutWorkspace.found(file, context.workspace.name)
+
+
+def _written(
+    context: NodeContext,
+    notify: Notifier,
+    coming: _Coming,
+    out: Out | int,
+    snapshot: str | None,
+) -> Imported:
     archive_id = snapshot or snapshot_id(context.now(), context.token(3))
     level = context.profile.backup.level
     if coming.index is not None:
@@ -237,6 +260,7 @@ def opened_file(
     coming = _coming(context, _readable(file))
     roots = coming.landing.roots
     if coming.index is not None and coming.landing.changes_nothing:
+        _require_workspace(context, coming.path, coming.index)
         yield coming.path, coming.index, roots
         return
     if dry_run:

@@ -25,6 +25,7 @@ from scratchflow.archive.write import member_writer
 from scratchflow.cli import transfer_words as words
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.transfer import FileWithoutWorkspace
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue
@@ -315,6 +316,30 @@ def test_an_export_that_was_cut_between_two_frames_is_neither_imported_nor_resto
     assert ArchiveWithoutEnd in refused  # the others are cut inside a member
     assert not (tmp_path / "x").exists()
     assert desk.ids == [saved]
+
+
+@pytest.mark.parametrize("members", [[], [tarfile.TarInfo(".")]])
+def test_an_archive_with_nothing_for_the_workspace_is_no_snapshot_of_it(
+    desk: Desk, tmp_path: Path, members: list[tarfile.TarInfo]
+) -> None:
+    """Restored, it would leave everything that is there and call that restored."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for member in members:
+            member.type = tarfile.DIRTYPE
+            archive.addfile(member)
+    file = tmp_path / "it's empty.tar.lz4"
+    file.write_bytes(lz4.frame.compress(packed.getvalue()))
+    desk.backup()
+    before = desk.ids, desk.content()
+    for dry_run in (True, False):
+        with pytest.raises(FileWithoutWorkspace) as caught:
+            import_snapshot(desk.context, desk.notify, file, dry_run=dry_run)
+        with pytest.raises(FileWithoutWorkspace):
+            desk.restore(source=file, dry_run=dry_run)
+    listed = caught.value.shown_hint.split("`")[1]
+    assert subprocess.run(listed, shell=True, check=True, capture_output=True).returncode == 0  # noqa: S602 - as it is typed
+    assert (desk.ids, desk.content()) == before
 
 
 def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_path: Path) -> None:
