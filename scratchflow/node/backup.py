@@ -8,6 +8,7 @@ import msgspec
 
 from scratchflow.disk.durable import may_be_there
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Backup
 from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.text import printable
@@ -15,7 +16,7 @@ from scratchflow.node.base_note import note_what_was_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.progress import Notifier
-from scratchflow.node.renamed import warn_of_renamed
+from scratchflow.node.renamed import renamed_error, renamed_to, warn_of_renamed
 from scratchflow.node.same_store import open_store, require_writable_store
 from scratchflow.node.snapshot.allowed import (
     require_backupable,
@@ -44,7 +45,13 @@ def requested_backup(context: NodeContext, notify: Notifier, asked: Backup) -> B
         message=printable(asked.message),
         purpose=asked.purpose,
     )
-    taken = (foretell_backup if asked.dry_run else backup)(context, notify, options)
+    try:
+        taken = (foretell_backup if asked.dry_run else backup)(context, notify, options)
+    except WorkspaceMissing:
+        now = renamed_to(context.workspace, context.store)
+        if now is None or asked.purpose != "asked":
+            raise
+        raise renamed_error(context, now) from None
     warn_of_renamed(context, notify)
     return msgspec.structs.replace(taken, path=printable(context.workspace.path))
 

@@ -9,6 +9,7 @@ from shlex import join, quote
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import WorkspaceRenamed
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -31,6 +32,18 @@ def renamed_to(workspace: Workspace, store: Path) -> Path | None:
     last = Former(base.inode, base.snapshot) if base else None
     found = _renamed(workspace, store)
     return next((path for one, path in found.items() if one == last), None)
+
+
+def renamed_error(context: NodeContext, now: Path) -> WorkspaceRenamed:
+    """That the workspace is at this path now, and how it gets its name back."""
+    base, path = noted_base(context.workspace), context.workspace.path
+    return WorkspaceRenamed(
+        path=path,
+        now=now,
+        node=context.node,
+        snapshot=base.snapshot if base else None,
+        way=on_scratch(path.parent, "mv", now.name, path.name),
+    )
 
 
 def all_renamed(workspace: Workspace, store: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.model.errors.hop import WorkDiverged
-from scratchflow.model.errors.workspace import WorkspaceKnown, WorkspaceRenamed
+from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
@@ -87,7 +87,7 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
 
 def _refuse_renamed(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """WorkspaceRenamed when this job's workspace has another name now; of an earlier job's it is said."""
-    from scratchflow.node.renamed import on_scratch, renamed_to
+    from scratchflow.node.renamed import renamed_error, renamed_to
 
     base = noted_base(context.workspace)
     now = (
@@ -97,10 +97,7 @@ def _refuse_renamed(context: NodeContext, place: StoreDirectory, notify: Notifie
         return
     path = context.workspace.path
     if context.job_id is None or was_of_this_job(context, place):
-        way = on_scratch(path.parent, "mv", now.name, path.name)
-        raise WorkspaceRenamed(
-            path=path, now=now, node=context.node, snapshot=base.snapshot, way=way
-        )
+        raise renamed_error(context, now)
     message = (
         f"`{now}` on {context.node} was `{path}` in an earlier job; no snapshot has what changed in it"
         f" since {base.snapshot}, and nothing saves it"

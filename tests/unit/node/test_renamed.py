@@ -10,7 +10,7 @@ from shutil import rmtree
 import msgspec
 import pytest
 
-from scratchflow.model.errors.workspace import WorkspaceRenamed
+from scratchflow.model.errors.workspace import WorkspaceMissing, WorkspaceRenamed
 from scratchflow.model.requests import Backup, SaveNode, Settle
 from scratchflow.node.backup import requested_backup
 from scratchflow.node.renamed import all_renamed, renamed_to
@@ -84,6 +84,20 @@ def test_up_does_not_put_an_older_state_in_its_place(renamed: Desk) -> None:
     assert "workspace.renamed" in renamed.warnings
     assert (thesis / "unsaved").read_text() == "precious"
     assert settle(renamed.context, renamed.notify, Settle()).action == "nothing"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_backup_by_hand_names_it_and_the_way_back(renamed: Desk, *, dry_run: bool) -> None:
+    with pytest.raises(WorkspaceRenamed, match=r"was renamed to .*thesis") as refused:
+        requested_backup(renamed.context, renamed.notify, Backup(dry_run=dry_run))
+    assert "-- mv thesis work`" in refused.value.shown_hint
+    with pytest.raises(
+        WorkspaceMissing
+    ):  # `hop` and `clear` ask for everything on the node, and name it there
+        requested_backup(renamed.context, renamed.notify, Backup(purpose="final"))
+    rmtree(renamed.scratch / "thesis")
+    with pytest.raises(WorkspaceMissing):
+        requested_backup(renamed.context, renamed.notify, Backup())
 
 
 def test_of_an_earlier_job_it_is_said_and_up_goes_on(renamed: Desk) -> None:
