@@ -124,5 +124,6 @@ def workspace_behind(
             name="workspace.behind",
             detail=f"the workspace came from snapshot {base} and does not continue the newest one, {newer}",
             fix="`scratchflow restore` brings the newest one, and saves first what is there;"
-            " the next backup makes what is there the newest",
+            " the next backup of a change makes what is there the newest,"
+            " `scratchflow backup -m MESSAGE` does that now",
         )

@@ -328,6 +328,12 @@ def test_status_says_that_the_copy_on_the_node_does_not_continue_the_newest(
     login.hold()
     (problem,) = [one for one in login.look().problems if one.name == "workspace.behind"]
     assert elsewhere.ids[-1] in problem.detail
+    mine = in_job(desk, 7).backup(message="goes on here")  # as it says, though nothing changed
+    assert read_catalogue(desk.place).newest_id == mine.snapshot
+    assert "workspace.behind" not in login.problems()
+    elsewhere.write("work/more")
+    elsewhere.backup()
+    assert "workspace.behind" in login.problems()
     in_job(desk, 7).restore()
     assert "workspace.behind" not in login.problems()
 
