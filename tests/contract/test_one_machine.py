@@ -108,7 +108,7 @@ def test_the_session_is_the_allocation_from_allocate_to_clear(machine: Machine) 
 
     assert machine.data("status")["allocation"] is None
     assert machine.data("clear")["released"] is False
-    assert machine.data("clear", "--dry-run")["commands"] == []
+    assert machine.data("clear", "--dry-run")["commands"] == ["scratchflow backup"]
     assert machine.outcome("attach")["exit_code"] == 25
 
 

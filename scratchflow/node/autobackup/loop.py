@@ -329,7 +329,10 @@ class _Loop:
             self._is_cut_off = False
 
     def _renamed(self) -> list[str]:
-        found = all_renamed(self._context.workspace, self._context.store)
+        try:
+            found = all_renamed(self._context.workspace, self._context.store)
+        except OSError:  # nobody may look at scratch: the next backup says so
+            return []
         return [printable(path) for path in found[:_MOST_RENAMED]]
 
     def _job_is_over(self) -> bool:

@@ -95,7 +95,7 @@ def test_a_yes_removes_the_snapshot_that_was_shown(machine: Machine) -> None:
     assert machine.ids == [machine.newest]
 
 
-@pytest.mark.parametrize(("wanted", "exit_code"), [("2001", 30), ("2", 30)])
+@pytest.mark.parametrize(("wanted", "exit_code"), [("no-such", 30), ("2", 30)])
 def test_an_id_that_is_unknown_or_ambiguous_fails_before_the_question(
     machine: Machine, wanted: str, exit_code: int
 ) -> None:
