@@ -39,9 +39,12 @@ class SavedCopy(msgspec.Struct, frozen=True):
     left: bool = False
 
     @property
-    def fell_behind(self) -> bool:
-        """Whether work went on at the other job's copy, so that what this one had besides is a fork."""
-        return self.left and self.saved.newer is not None
+    def is_fork(self) -> bool:
+        """Whether its snapshot holds what only this node had. Of a job that was left, an earlier backup may have taken it."""
+        if self.beside:
+            return self.saved.stored
+        snapshot, newer = self.saved.snapshot or "", self.saved.newer
+        return self.left and newer is not None and snapshot > newer  # ids sort by time
 
 
 def nodes_of(job: AllocationShown) -> list[str]:
@@ -111,25 +114,26 @@ def save_copies(
     message: str,
     *,
     left: bool = False,
+    fork: bool = False,
 ) -> list[SavedCopy]:
     """Saves every node of a job. The first comes last: its copy is what the next `up` brings.
 
     What only another node has becomes a fork, and so does that of a job that was `left`, unless it continues the newest
-    work. Nothing of the copies is merged.
+    work and need not be a `fork`. Nothing of the copies is merged.
     """
     first, *others = nodes
     copies: list[SavedCopy] = []
     try:
         for node in others:
             copies.append(_save_beside(cluster, job_id, node, message))  # noqa: PERF401 - those before a failure are told
-        request = SaveNode(message=message, left=left)
+        request = SaveNode(message=message, left=left, beside=fork)
         saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         _tell_forks(cluster, copies)
         if others:
             _tell_not_saved(cluster, [*others[len(copies) :], first])
         raise
-    copies.append(SavedCopy(first, saved, left=left))
+    copies.append(SavedCopy(first, saved, left=left and not fork))
     _tell_forks(cluster, copies)
     return copies
 
@@ -196,11 +200,7 @@ def _ask_beside(cluster: Cluster, job_id: int | None, node: str, request: SaveNo
 
 def forks_of(copies: Sequence[SavedCopy]) -> dict[str, str]:
     """The snapshots of what only one of the other nodes had, by node."""
-    return {
-        one.node: one.saved.snapshot
-        for one in copies
-        if (one.beside or one.fell_behind) and one.saved.stored and one.saved.snapshot
-    }
+    return {one.node: one.saved.snapshot for one in copies if one.saved.snapshot and one.is_fork}
 
 
 def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind: bool) -> None:

@@ -312,7 +312,7 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
     """
     cluster = move.cluster
     move.say("giving the old node back")
-    copies = save_nodes(move, left=True)
+    copies = save_nodes(move, left=True, fork=True)
     _bring_others(move, held, copies[-1].saved)
     for copy in copies:
         warn_of_loss(cluster.emit, copy.node, copy.saved)
@@ -322,8 +322,8 @@ def _leave(move: Move, held: NodeHeld, snapshot: str | None) -> tuple[list[Saved
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
         message = (
-            f"`{move.old_node}` was still worked on: what changed is in snapshot {left};"
-            " what is written there until its job has ended is saved in one more, which `scratchflow status` names then"
+            f"`{move.old_node}` was still worked on: what changed is in snapshot {left}, a fork;"
+            " what is written there until its job has ended is in one more, which `scratchflow snapshots list` names then"
         )
         cluster.emit(Warned(code="hop.left_behind", message=message))
     request = Release(job_ids=(move.old_job,), end_session=False)

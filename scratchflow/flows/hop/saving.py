@@ -24,10 +24,10 @@ def save_where_work_went_on(move: Move) -> None:
             move.cluster.at_workspace("backup", request, BackupTaken, job_id=move.went_on_to)
 
 
-def save_nodes(move: Move, *, left: bool) -> list[SavedCopy]:
+def save_nodes(move: Move, *, left: bool, fork: bool = False) -> list[SavedCopy]:
     """Everything of ours on the old job's nodes, the first one last; refused while some of it is in no snapshot."""
     nodes = [move.old_node, *move.other_nodes]
-    copies = save_copies(move.cluster, move.old_job, nodes, "before hop", left=left)
+    copies = save_copies(move.cluster, move.old_job, nodes, "before hop", left=left, fork=fork)
     for copy in copies:
         require_saved(copy.node, copy.saved, verb="hop", leave_behind=move.leave_behind)
     move.forks.update(forks_of(copies))

@@ -137,7 +137,7 @@ def _save_workspace(
             is_left = options.purpose in _NOT_BY_HAND and was_left(context, lock.place)
             beside = catalogue.newest_id is not None and (
                 options.beside
-                or (is_left and catalogue.newest_id != base)
+                or (is_left and (options.purpose == "auto" or catalogue.newest_id != base))
                 or _is_going(context, parent, written, options)
             )
             plain = msgspec.structs.replace(plain, shrunk=shrunk, beside=beside)

@@ -82,10 +82,21 @@ def test_it_is_so_when_both_are_saved_for_the_first_time(old: Desk, new: Desk) -
 
 def test_what_goes_on_from_the_newest_work_is_the_newest(old: Desk, new: Desk) -> None:
     old.write("work/result", "of a program that ran on")
-    result = job_ends(old)
+    result = last_backup(old).snapshot
     assert newest(new) == result
     settle(new.context, new.notify, Settle(snapshot=result))  # `hop` brings it over
     assert new.content() == old.content()
+
+
+def test_what_its_auto_backup_takes_is_a_fork_from_the_start(old: Desk, new: Desk) -> None:
+    """The new node's copy is what commands go to, though nothing was changed in it yet."""
+    present = newest(new)
+    old.write("work/result", "of a program that ran on")
+    fork = job_ends(old)
+    assert newest(new) == present
+    assert last_backup(new).snapshot == present
+    saved = last_backup(old)
+    assert (saved.snapshot, saved.newer, saved.stored) == (fork, present, False)
 
 
 @pytest.mark.parametrize(("purpose", "is_by_hand"), [("auto", 0), ("final", 0), ("asked", 1)])

@@ -149,7 +149,7 @@ def test_of_two_with_present_work_the_one_that_commands_go_to_is_saved_last(
 ) -> None:
     """As after half a `hop`: what the other one has besides is a fork, and named."""
     both = {"settle": Settled(action="nothing", path="/w", snapshot=None)}
-    fork = NodeSaved(snapshot="fork", stored=True, newer="last")
+    fork = NodeSaved(snapshot="then-a-fork", newer="last")
     jobs = JobsShown(jobs=[job(1), job(2)], meant=meant)
     answers: Any = {**both, "save node": [fork, SAVED], "jobs open": jobs}
     cluster = cluster_with(tmp_path, job(1), job(2), **answers)
@@ -157,9 +157,9 @@ def test_of_two_with_present_work_the_one_that_commands_go_to_is_saved_last(
     asked: list[Any] = [one for one in cluster.asked if one[0] == "save node"]
     saved = [(number, request.left) for _, request, number in asked]
     assert saved == [(order[0], True), (order[1], False)]
-    assert (done.snapshot, done.forks) == ("last", {f"node-{order[0]}": "fork"})
+    assert (done.snapshot, done.forks) == ("last", {f"node-{order[0]}": "then-a-fork"})
     (warning,) = [one for one in cluster.told if isinstance(one, Warned)]
-    assert "snapshot fork" in warning.message
+    assert "snapshot then-a-fork" in warning.message
 
 
 def test_every_node_of_a_job_is_saved_the_first_one_last(tmp_path: Path) -> None:

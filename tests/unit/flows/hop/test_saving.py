@@ -60,13 +60,19 @@ def test_one_that_cannot_be_saved_stops_the_move(tmp_path: Path) -> None:
         save_where_work_went_on(move)
 
 
-@pytest.mark.parametrize("left", [True, False])
-def test_the_old_node_is_saved_as_what_it_is(tmp_path: Path, *, left: bool) -> None:
-    fork = NodeSaved(snapshot="fork", stored=True, newer="newest")
-    cluster, move = begun(tmp_path, OLD, job(OLD), **{"save node": fork})
-    assert save_nodes(move, left=left)[-1].saved == fork
-    assert cluster.asked[-1][:2] == ("save node", SaveNode(message="before hop", left=left))
-    assert move.forks == ({f"node-{OLD}": "fork"} if left else {})
+@pytest.mark.parametrize(
+    ("left", "fork", "named"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_the_old_node_is_saved_as_what_it_is(
+    tmp_path: Path, *, left: bool, fork: bool, named: bool
+) -> None:
+    """At the end of a move `hop` itself names what was changed there last."""
+    saved = NodeSaved(snapshot="then-a-fork", newer="newest")
+    cluster, move = begun(tmp_path, OLD, job(OLD), **{"save node": saved})
+    assert save_nodes(move, left=left, fork=fork)[-1].saved == saved
+    wanted = SaveNode(message="before hop", left=left, beside=fork)
+    assert cluster.asked[-1][:2] == ("save node", wanted)
+    assert move.forks == ({f"node-{OLD}": "then-a-fork"} if named else {})
 
 
 def test_it_is_kept_while_something_there_is_in_no_snapshot(tmp_path: Path) -> None:
