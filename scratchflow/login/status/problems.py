@@ -10,6 +10,7 @@ from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status.failed_nodes import had_several_nodes
 from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors.base import ScratchflowError
@@ -21,7 +22,6 @@ from scratchflow.model.errors.workspace import (
 from scratchflow.model.results.backup import AutobackupShown
 from scratchflow.model.results.status import (
     FEWER_NODES,
-    ON_FAILED_NODE,
     STORE_MOVED,
     OtherShown,
     Problem,
@@ -38,7 +38,6 @@ from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.identity import has_snapshots, read_store_id
 from scratchflow.store.known import snapshots_elsewhere, store_lost
-from scratchflow.workspace.job_scratch import goes_with_job
 from scratchflow.workspace.workspace import expand
 
 
@@ -151,27 +150,6 @@ def _waiting_words(job: Allocation) -> str:
     return f"job {job.job_id} waits in the queue{why}" + (f", expected at {when}" if when else "")
 
 
-def _had_several_nodes(ended: Allocation) -> bool:
-    """Of a job that is being cleaned up Slurm lists the nodes that did not fail."""
-    return len(ended.nodes) > (0 if ended.state == "completing" else 1)
-
-
-def work_on_failed_node(
-    jobs: list[Allocation], held: Allocation | None, scratch: str
-) -> Iterator[Problem]:
-    """What was changed since the last snapshot, on a node that failed under its job."""
-    last = jobs[-1] if jobs and held is None else None
-    if last is None or last.cause != "node_fail" or not last.node or _had_several_nodes(last):
-        return
-    if not goes_with_job(scratch, "", None):
-        yield Problem(
-            name=ON_FAILED_NODE,
-            detail=f"whatever was changed on `{last.node}` since the last snapshot is on its disk alone",
-            fix=f"when that node is back, `scratchflow up --node {last.node}`, or `hop --node {last.node}` from another"
-            " one, saves it as a fork",
-        )
-
-
 def job_problems(
     jobs: list[Allocation], held: Allocation | None, autobackup: AutobackupShown
 ) -> Iterator[Problem]:
@@ -181,7 +159,7 @@ def job_problems(
     if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
         last = jobs[-1]
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""
-        if last.cause == "node_fail" and _had_several_nodes(last):
+        if last.cause == "node_fail" and had_several_nodes(last):
             reason = "one of its nodes failed"
         where = (
             f" on `{last.node}`" if last.node else ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import msgspec
 
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
+from scratchflow.login.status.failed_nodes import without_last_backup, work_on_failed_node
 from scratchflow.login.status.former_scratch import (
     left_at_former_scratch,
     workspace_at_former_scratch,
@@ -36,7 +37,6 @@ from scratchflow.login.status.problems import (
     store_unwritable_problem,
     unreadable_snapshots,
     unsaved_others,
-    work_on_failed_node,
 )
 from scratchflow.login.status.running import running_shown
 from scratchflow.login.status.saved import saved_shown
@@ -124,7 +124,7 @@ def look(
     problems = [
         *copies_differ(on_nodes, is_first_there=stored.workspace.exists is True),
         *job_problems(jobs, held, stored.autobackup),
-        *work_on_failed_node(jobs, held, login.profile.scratch),
+        *_on_failed_nodes(login, jobs, others, held, listed),
         *fewer_nodes(held, login.profile.slurm.nodes),
         *(lost_session(session) if _wants_session(login, held) else ()),
         *forgotten_jobs(login, jobs, stored.living),
@@ -150,6 +150,24 @@ def look(
         running=stored.running,
         usage=nodes_usage,
     )
+
+
+def _on_failed_nodes(
+    login: LoginHost,
+    jobs: list[Allocation],
+    others: Sequence[Allocation],
+    held: Allocation | None,
+    listed: _Listed | ScratchflowError,
+) -> Iterator[Problem]:
+    """What only the disks of nodes have that were held once; a store that cannot be read is told elsewhere."""
+    scratch = login.profile.scratch
+    failed = list(work_on_failed_node(jobs, held, scratch))
+    yield from failed
+    if isinstance(listed, ScratchflowError) or login.profile.scheduler == "none":
+        return
+    named = {*(held.nodes if held else ()), *(jobs[-1].nodes if failed else ())}
+    open_jobs = {job.job_id for job in (*jobs, *others) if job.state != "ended"}
+    yield from without_last_backup(listed.files, open_jobs, named, scratch)
 
 
 def _servers(login: LoginHost, jobs: list[Allocation]) -> list[ServerShown]:

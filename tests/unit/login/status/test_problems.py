@@ -15,7 +15,6 @@ from scratchflow.login.status.problems import (
     job_problems,
     lost_session,
     store_unwritable_problem,
-    work_on_failed_node,
 )
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.backup import AutobackupShown
@@ -183,16 +182,6 @@ def test_fewer_nodes_than_the_profile_asks_for_are_told(wanted: int, *, told: bo
         assert problem.detail == "job 5 has 2 nodes, and the profile asks for 3"
         assert "`scratchflow hop`" in problem.fix
     assert not list(fewer_nodes(None, wanted))
-
-
-def test_work_that_only_a_failed_node_has_is_named_with_the_way_back() -> None:
-    failed = [job(1, "ended", cause="node_fail")]
-    (problem,) = work_on_failed_node(failed, None, "/scratch/$USER")
-    assert "`node-1`" in problem.detail
-    assert "`scratchflow up --node node-1`" in problem.fix
-    assert not list(work_on_failed_node(failed, None, "$SLURM_TMPDIR"))
-    assert not list(work_on_failed_node(failed, job(2), "/scratch/$USER"))
-    assert not list(work_on_failed_node([job(1, "ended", cause="timeout")], None, "/scratch/$USER"))
 
 
 def test_an_empty_store_is_told_when_another_place_has_the_snapshots(

@@ -1,0 +1,74 @@
+"""What only the disk of a node has, because its job ended there without a last backup: it is named until that node is had again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+
+from scratchflow.login.status.store import NodeFiles
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.results.status import ON_FAILED_NODE, Problem
+from scratchflow.model.times import epoch
+from scratchflow.store.heartbeats import SILENT_S, Heartbeat
+from scratchflow.workspace.job_scratch import goes_with_job
+
+# Who has not had the node again by then, or needed nothing of it, is not told for ever.
+_NAMED_FOR_S = 7 * 86400.0
+
+
+def had_several_nodes(ended: Allocation) -> bool:
+    """Of a job that is being cleaned up Slurm lists the nodes that did not fail."""
+    return len(ended.nodes) > (0 if ended.state == "completing" else 1)
+
+
+def work_on_failed_node(
+    jobs: Sequence[Allocation], held: Allocation | None, scratch: str
+) -> Iterator[Problem]:
+    """What was changed since the last snapshot, on the node that failed under the last job: Slurm knows that for minutes."""
+    last = jobs[-1] if jobs and held is None else None
+    if last is None or last.cause != "node_fail" or not last.node or had_several_nodes(last):
+        return
+    if not goes_with_job(scratch, "", None):
+        yield _on_its_disk(last.node, "since the last snapshot")
+
+
+def without_last_backup(
+    files: NodeFiles, open_jobs: Collection[int | None], named: Collection[str], scratch: str
+) -> Iterator[Problem]:
+    """The same of jobs whose auto-backup fell silent and never said that it ended; `named` are nodes that need no word."""
+    for heartbeat in files.heartbeats:
+        is_over = heartbeat.job_id is not None and heartbeat.job_id not in open_jobs
+        if not is_over or heartbeat.node in named or not _fell_silent(heartbeat):
+            continue
+        if goes_with_job(scratch, "", None) or _was_saved_since(files, heartbeat):
+            continue
+        since = f"since {heartbeat.last_time}" if heartbeat.last_time else "since the last snapshot"
+        yield _on_its_disk(
+            heartbeat.node, since, f"job {heartbeat.job_id} ended without a last backup: "
+        )
+
+
+def _fell_silent(heartbeat: Heartbeat) -> bool:
+    beaten_s = epoch(heartbeat.time)
+    if beaten_s is None or heartbeat.phase == "ended" or heartbeat.workspace_exists is False:
+        return False
+    return SILENT_S < time.time() - beaten_s < _NAMED_FOR_S
+
+
+def _was_saved_since(files: NodeFiles, heartbeat: Heartbeat) -> bool:
+    """Whether a command of the same job, `clear` say, saved the copy after the auto-backup was last heard of."""
+    return any(
+        record.node == heartbeat.node
+        and record.is_of(heartbeat.job_id, heartbeat.job_name)
+        and record.time > heartbeat.time
+        for record in files.records
+    )
+
+
+def _on_its_disk(node: str, since: str, why: str = "") -> Problem:
+    return Problem(
+        name=ON_FAILED_NODE,
+        detail=f"{why}whatever was changed on `{node}` {since} is on its disk alone",
+        fix=f"when that node is free, `scratchflow up --node {node}`, or `scratchflow hop --node {node}` from another"
+        " one, saves it as a fork",
+    )

@@ -1,0 +1,114 @@
+"""Work that only the disk of a node has is named until that node is had again."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from scratchflow.login.status.failed_nodes import without_last_backup, work_on_failed_node
+from scratchflow.login.status.store import NodeFiles
+from scratchflow.model.results.status import ON_FAILED_NODE, Problem
+from scratchflow.model.times import iso_time
+from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.store.nodes import NodeRecord
+from tests.unit.login.status.test_problems import job
+from tests.unit.login.status.test_status import Login
+
+HOUR_S = 3600.0
+
+
+def test_work_that_only_a_failed_node_has_is_named_with_the_way_back() -> None:
+    failed = [job(1, "ended", cause="node_fail")]
+    (problem,) = work_on_failed_node(failed, None, "/scratch/$USER")
+    assert "`node-1`" in problem.detail
+    assert "`scratchflow up --node node-1`" in problem.fix
+    assert not list(work_on_failed_node(failed, None, "$SLURM_TMPDIR"))
+    assert not list(work_on_failed_node(failed, job(2), "/scratch/$USER"))
+    assert not list(work_on_failed_node([job(1, "ended", cause="timeout")], None, "/scratch/$USER"))
+
+
+def ago(seconds: float) -> str:
+    return iso_time(time.time() - seconds) or ""
+
+
+SILENT = Heartbeat(
+    node="node-2",
+    job_id=5,
+    step_id=1,
+    pid=1,
+    token="t",  # noqa: S106 - no secret
+    every_s=1800,
+    phase="waiting",
+    time=ago(HOUR_S),
+    last_time=ago(2 * HOUR_S),
+    job_name="scratchflow:p:01234567",
+    workspace_exists=True,
+)
+SAVED = NodeRecord(
+    node="node-2",
+    snapshot="20260101T000000Z-000000",
+    workspace_path="/scratch/u/work",
+    job_id=5,
+    job_name="scratchflow:p:01234567",
+    time=ago(HOUR_S / 2),
+)
+
+
+def found(
+    life: Heartbeat,
+    *records: NodeRecord,
+    scratch: str = "/scratch/$USER",
+    open_jobs: tuple[int, ...] = (),
+) -> list[Problem]:
+    return list(
+        without_last_backup(NodeFiles(list(records), [life]), open_jobs, {"node-1"}, scratch)
+    )
+
+
+def test_a_job_that_ended_without_a_last_backup_is_named_with_the_way_back() -> None:
+    (problem,) = found(SILENT)
+    assert problem.name == ON_FAILED_NODE
+    assert problem.detail == (
+        "job 5 ended without a last backup: whatever was changed on `node-2`"
+        f" since {SILENT.last_time} is on its disk alone"
+    )
+    assert "`scratchflow up --node node-2`" in problem.fix
+    (never_saved,) = found(msgspec.structs.replace(SILENT, last_time=None))
+    assert "since the last snapshot" in never_saved.detail
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"phase": "ended"},
+        {"time": ago(60)},  # its job may be over for a second: the last backup is being taken
+        {"time": ago(-HOUR_S)},
+        {"time": ago(8 * 86400)},
+        {"workspace_exists": False},
+        {"node": "node-1"},  # which is held again
+        {"job_id": None},
+    ],
+)
+def test_no_other(changed: dict[str, object]) -> None:
+    assert found(msgspec.structs.replace(SILENT, **changed)) == []
+
+
+def test_nor_where_its_job_goes_on_or_scratch_went_with_it_or_it_was_saved_by_a_command() -> None:
+    assert found(SILENT, open_jobs=(5,)) == []
+    assert found(SILENT, scratch="$SLURM_TMPDIR") == []
+    assert found(SILENT, SAVED) == []
+    for changed in ({"job_id": 4}, {"time": ago(3 * HOUR_S)}, {"node": "node-3"}):
+        assert found(SILENT, msgspec.structs.replace(SAVED, **changed))
+
+
+def test_status_shows_it_while_another_node_is_held(held: Login) -> None:
+    held.beat(workspace_exists=True)
+    assert held.problems() == []
+    held.beat(seconds_ago=HOUR_S, node="node-9", job_id=3, workspace_exists=True)
+    assert held.problems() == [ON_FAILED_NODE]
+    held.beat(
+        seconds_ago=HOUR_S, node="node-9", job_id=7, workspace_exists=True
+    )  # of the job that is held
+    assert held.problems() == []
