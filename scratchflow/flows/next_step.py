@@ -46,6 +46,8 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
         return "`scratchflow up` brings the workspace there"
     if not is_saved:
         return _autobackup(status)
+    if held.seconds_left is not None and held.seconds_left <= 0:  # Slurm ends it within minutes
+        return "`scratchflow up` takes a node when the job has ended"
     if _is_ending(held):
         return "`scratchflow hop` moves to another node before the time is up"
     return (

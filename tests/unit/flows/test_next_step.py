@@ -53,6 +53,10 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
         ({"allocation": msgspec.structs.replace(SHORTEST, seconds_left=100)}, "`scratchflow hop`"),
         ({"allocation": msgspec.structs.replace(SHORTEST, seconds_left=60)}, "`scratchflow hop`"),
         (
+            {"allocation": msgspec.structs.replace(RUNNING, seconds_left=0)},
+            "when the job has ended",
+        ),
+        (
             {"allocation": msgspec.structs.replace(RUNNING, seconds_left=600), "autobackup": OFF},
             "`scratchflow autobackup on`",
         ),
