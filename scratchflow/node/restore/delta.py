@@ -201,6 +201,7 @@ def _save_changes(
         prune=False,
         note_unchanged=False,
         roots=roots,
+        brought=source.roots,
         beside=beside,
     )
     # A scan that went further, to a root that the snapshot turned out not to have, is of no use.

@@ -31,6 +31,8 @@ class SnapshotOptions(msgspec.Struct, frozen=True):
     scratch_goes: bool = False
     # What to save, by name beneath scratch; by default what the profile says.
     roots: Sequence[str] = ()
+    # What the restore after it brings, by name beneath scratch: that it is missing now is no news.
+    brought: Sequence[str] = ()
 
 
 def is_wanted_anyway(options: SnapshotOptions, parent: Manifest) -> bool:

@@ -12,11 +12,18 @@ from scratchflow.node.progress import Notifier
 
 
 def warn_of_roots(
-    context: NodeContext, parent: Manifest | None, roots: Sequence[str], notify: Notifier
+    context: NodeContext,
+    parent: Manifest | None,
+    roots: Sequence[str],
+    notify: Notifier,
+    brought: Sequence[str] = (),
 ) -> None:
-    """A misspelt `backup.also` must not silently drop a directory from all later snapshots."""
+    """A misspelt `backup.also` must not silently drop a directory from all later snapshots.
+
+    What is `brought` by the restore that follows is not missed.
+    """
     for root in context.workspace.also:
-        if not may_be_there(context.workspace.scratch / root):
+        if not _is_within(root, brought) and not may_be_there(context.workspace.scratch / root):
             notify.remark(
                 f"`{root}`, named in `backup.also`, is not in `{context.workspace.scratch}`"
             )

@@ -114,7 +114,7 @@ def _save_workspace(
     catalogue = read_catalogue(lock.place)
     parent, planned = plan_snapshot(context, lock.place, catalogue, notify, options, prepared)
     roots = options.roots or context.workspace.roots
-    warn_of_roots(context, parent.manifest if parent else None, roots, notify)
+    warn_of_roots(context, parent.manifest if parent else None, roots, notify, options.brought)
     if planned.unchanged and parent is not None and not is_wanted_anyway(options, parent.manifest):
         cache = planned.cache_if_unchanged()
         if options.note_unchanged:
