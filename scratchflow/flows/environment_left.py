@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
-from scratchflow.node.environment.missing import directory_of, made_again, save_command
+from scratchflow.node.environment.missing import directory_of, is_saved, made_again, save_command
 
 NEXT_NODE = "the next node is without it, and `run` and `serve` fail there"
 JOB_OF_NOW = "the job will fail"
@@ -38,11 +38,10 @@ def warn_of_environment_there(there: Settings, source: Profile, emit: Emit) -> N
 
 def _left_out(profile: Profile, saved_by: Profile) -> Iterator[tuple[str, str]]:
     """Which environments of the profile lie beneath scratch, and in no snapshot that the other one's backups make."""
-    saved = [PurePosixPath(one) for one in (saved_by.workspace, *saved_by.backup.also)]
     for key in ("venv", "conda"):
         path = directory_of(profile.environment, key)
         is_beneath = bool(path) and not path.startswith("/")
-        if is_beneath and not any(PurePosixPath(path).is_relative_to(one) for one in saved):
+        if is_beneath and not is_saved(saved_by, path):
             yield key, path
 
 

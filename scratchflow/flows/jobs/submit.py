@@ -80,10 +80,8 @@ def _with_source(frozen: Frozen | None, done: Submitted) -> Submitted:
 
 
 def rerun(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
-    """`jobs rerun`: a job once more, from its own snapshot."""
-    settings = caller.settings()
-    with cluster_of(settings, caller, emit, once=True) as cluster:
-        warn_of_environment(settings.profile, emit, JOB_OF_A_SNAPSHOT)
+    """`jobs rerun`: a job once more, from its own snapshot; whether that has the environment, the login host looks."""
+    with cluster_of(caller.settings(), caller, emit, once=True) as cluster:
         return cluster.on_login("jobs rerun", asked, Submitted)
 
 

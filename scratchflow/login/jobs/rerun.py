@@ -9,6 +9,7 @@ import msgspec
 from scratchflow import __version__
 from scratchflow.cluster.slurm.batch.script import sbatch_lines, words_of
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.environment_lacking import warn_of_lacking
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
@@ -51,6 +52,10 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
     script = left_to_script(again.slurm, words_of(lines), again.sbatch)
     again = msgspec.structs.replace(again, script_slurm=script)
     require_startable(login, again, lines, asked.slurm)
+    if not asked.snapshot:  # one that was taken just now has what the workspace has
+        failed = "--failed " if asked.failed else ""
+        now_command = f"scratchflow jobs rerun {failed}--current {asked.wanted}"
+        warn_of_lacking(login, place, again, now_command)
     return submit_record(login, place, again, lines, dry_run=asked.dry_run)
 
 

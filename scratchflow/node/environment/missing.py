@@ -35,6 +35,22 @@ def directory_of(options: EnvironmentOptions, layer: str) -> str:
     return "" if is_name or path.startswith(_FOR_A_SHELL) else path
 
 
+def is_saved(profile: Profile, path: str) -> bool:
+    """Whether backups take this directory beneath scratch along."""
+    saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
+    return any(PurePosixPath(path).is_relative_to(one) for one in saved)
+
+
+def why_a_job_lacks_it(profile: Profile, path: str, job: str) -> str:
+    """What to do about a job whose snapshot has no such environment."""
+    if not is_saved(profile, path):
+        return "`backup.also` names what is saved beside the workspace"
+    return (
+        "the snapshot that it runs from does not have it;"
+        f" `scratchflow jobs rerun --current {job}` runs it from the workspace as it is now"
+    )
+
+
 def save_command(profile: Profile, name: str) -> str:
     """The command with which backups take this directory beneath scratch along, with what they take already."""
     others = [one for one in profile.backup.also if not PurePosixPath(one).is_relative_to(name)]
@@ -69,8 +85,7 @@ def _is_made_by_create(path: str) -> bool:
 
 
 def _way_back(profile: Profile, layer: str, path: str) -> str:
-    saved = [PurePosixPath(one) for one in (profile.workspace, *profile.backup.also)]
-    if any(PurePosixPath(path).is_relative_to(one) for one in saved):
+    if is_saved(profile, path):
         return f"`scratchflow restore --path {shlex.quote(path)}` brings it from the newest snapshot, if that has it"
     if not _is_made_by_create(path):
         return made_again(layer, path)

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
@@ -17,10 +18,12 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.job import JobRecord
+from scratchflow.model.profile import Profile
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
 from scratchflow.model.text import counted
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import why_a_job_lacks_it
 from scratchflow.node.job.collect import Collector
 from scratchflow.node.job.command import (
     BeforeLimit,
@@ -101,12 +104,17 @@ def _removal(copy: GivenUp) -> str:
     return f"what job {copy.shown or copy.job} had left on {copy.node}: it was given up by `jobs prune`"
 
 
-def _why_not(error: ScratchflowError | OSError) -> str:
+def _why_not(
+    error: ScratchflowError | OSError, profile: Profile, target: Path, record: JobRecord
+) -> str:
     """In words for whoever submitted it: an environment cannot be made there."""
     if isinstance(error, JobNotStarted):
         return str(error.fields["reason"])
     if isinstance(error, LayerFailed) and error.lies_beneath_scratch:
-        return f"{error}; `backup.also` names what is saved beside the workspace"
+        path = str(error.fields["name"])
+        if not os.path.lexists(target / path):
+            job = str(record.number or record.id)
+            return f"{error}; {why_a_job_lacks_it(profile, path, job)}"
     return str(error)
 
 
@@ -231,7 +239,7 @@ class _Task:
 
     def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
         """The error, after it was written down if the store takes it."""
-        reason = _why_not(error)
+        reason = _why_not(error, self._here.profile, self._target, self._record)
         if not self._is_saved and not self._own.said.not_collected:
             self._own.change(not_collected=[f"what it made last: {reason}"])
         self._own.tell_if_it_can(phase="ended", error=reason, end=self._own.now())

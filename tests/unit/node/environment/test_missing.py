@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.profile import BackupOptions, EnvironmentOptions, Profile
-from scratchflow.node.environment.missing import missing_in_words, missing_layer, save_command
+from scratchflow.node.environment.missing import (
+    missing_in_words,
+    missing_layer,
+    save_command,
+    why_a_job_lacks_it,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,12 @@ def test_what_backups_take_already_stays_in_the_command() -> None:
     assert (
         save_command(profile, "env") == """scratchflow config set backup.also '["my data","env"]'"""
     )
+
+
+@pytest.mark.parametrize(
+    ("also", "step"),
+    [([], "`backup.also` names what"), (["env"], "`scratchflow jobs rerun --current 41` runs it")],
+)
+def test_a_job_without_it_is_run_again_from_what_has_it(also: list[str], step: str) -> None:
+    profile = Profile(backup=BackupOptions(also=also))
+    assert step in why_a_job_lacks_it(profile, "./env", "41")

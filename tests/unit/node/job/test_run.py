@@ -16,6 +16,7 @@ import pytest
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.profile import BackupOptions, EnvironmentOptions
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
 from scratchflow.node.job import limit_clock, own_record
@@ -280,6 +281,20 @@ def test_nor_anything_that_another_older_run_left_here(desk: Desk, continues: in
     run(desk)
     assert (where.outputs(0, node) / "outputs/n").read_text() == "oldest"
     assert (where.outputs(0, f"{node}.2") / "outputs/n").read_text() == "older"
+
+
+def test_a_job_whose_snapshot_has_no_environment_names_the_run_that_has_it(desk: Desk) -> None:
+    submitted(desk, "true", number=41)
+    profile = msgspec.structs.replace(
+        desk.context.profile,
+        environment=EnvironmentOptions(venv="env"),
+        backup=BackupOptions(also=["env"]),
+    )
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    here = msgspec.structs.replace(desk.context, settings=settings)
+    with pytest.raises(JobNotStarted, match="`scratchflow jobs rerun --current 41`"):
+        run_job(here, desk.notify, RunJob(job=JOB))
+    assert "the snapshot that it runs from does not have it" in task_of(desk).error
 
 
 def test_what_keeps_it_from_running_is_in_the_record(
