@@ -25,7 +25,8 @@ from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.environment_left import warn_of_environment_there
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, note_move
-from scratchflow.flows.transfer.copy import Require, copy_snapshots, require_same_name
+from scratchflow.flows.transfer.copy import Require, copy_snapshots
+from scratchflow.flows.transfer.copyable import require_copyable
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors.allocation import AllocationSuspended
@@ -72,7 +73,7 @@ def hop_to(
     settings, there = caller.settings(), of_profile(caller, to)
     if there.settings().name == settings.name:
         raise HopToItself(profile=settings.name)
-    require_same_name(settings, there.settings())
+    require_copyable(settings, there.settings())
     remarks = remarks_of(there.settings().name, emit)
     warn_of_environment_there(there.settings(), settings.profile, remarks)
     with cluster_of(settings, caller, emit) as source:

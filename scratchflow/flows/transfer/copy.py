@@ -15,15 +15,15 @@ import msgspec
 from scratchflow.agent.upload import Upload
 from scratchflow.archive.write.archive_out import Out
 from scratchflow.archive.write.streamed import Streamed
-from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.dispatch.other_profile import failures_of, remarks_of
+from scratchflow.flows.transfer.copyable import require_copyable, to_itself
 from scratchflow.model.ages import naming
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import DamagedAtSource, SnapshotDamaged
 from scratchflow.model.errors.store import EmptyStoreFull, NoSpace, too_much
-from scratchflow.model.errors.transfer import CopyBroken, CopyToItself, named_otherwise
+from scratchflow.model.errors.transfer import CopyBroken
 from scratchflow.model.events import Data, Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import (
     Adopt,
@@ -66,7 +66,7 @@ def copy_snapshots(
     """Copies the snapshots that are meant, or all, into the store of the profile `to`; `require` may refuse that."""
     there = msgspec.structs.replace(caller, asked=msgspec.structs.replace(caller.asked, profile=to))
     settings, other = caller.settings(), there.settings()
-    require_same_name(settings, other)
+    require_copyable(settings, other)
     started_s = time.monotonic()
     with ExitStack() as open_until:
         source = open_until.enter_context(cluster_of(settings, caller, emit))
@@ -79,7 +79,7 @@ def copy_snapshots(
                 "snapshots lacking", Lacking(snapshots=offered.snapshots), SnapshotsLacking
             )
         if offered.store_id and offered.store_id == lacking.store_id:
-            raise CopyToItself(source=settings.name, to=other.name)
+            raise to_itself(settings, other)
         require(offered, lacking)
         along = set(offered.along)
         missing = [one for one in lacking.snapshots if not one.blocked]
@@ -152,13 +152,6 @@ def _require_room(lacking: SnapshotsLacking, coming_bytes: int) -> None:
     if room_bytes is not None and coming_bytes > room_bytes:
         full = NoSpace if lacking.newest else EmptyStoreFull
         raise full(path=lacking.directory, reason=too_much(coming_bytes, room_bytes))
-
-
-def require_same_name(settings: Settings, other: Settings) -> None:
-    """WorkspaceNamedOtherwise when the workspaces of the two profiles have two names."""
-    name, theirs = settings.profile.workspace, other.profile.workspace
-    if name != theirs:
-        raise named_otherwise(name, to=other.name, here=theirs)
 
 
 def _known_to_fail(offered: SnapshotsOffered, missing: Sequence[SnapshotLacking]) -> list[str]:

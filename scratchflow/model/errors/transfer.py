@@ -83,7 +83,22 @@ class CopyToItself(ScratchflowError):
     code = "copy.same_store"
     exit_code = 2
     message = "profiles `{source}` and `{to}` have the same store: there is nothing to copy"
-    hint = "`scratchflow profiles list` shows the stores of all profiles"
+    hint = "{next_step}"
+
+
+def same_store(source: str, to: str, *, name: str, here: str) -> CopyToItself:
+    """The error for two profiles with one store, whose workspaces are `name` and `here`, with what brings the work over all the same."""
+    import shlex  # only ever needed on the way to an error
+
+    if source == to:
+        next_step = "`scratchflow profiles list` shows the stores of all profiles"
+        return CopyToItself(source=source, to=to, next_step=next_step)
+    first, then = f"scratchflow -p {shlex.quote(source)}", f"scratchflow -p {shlex.quote(to)}"
+    rename = ""
+    if name != here:
+        rename = f"`{then} config set workspace {shlex.quote(name)}` gives both workspaces one name; after that, "
+    next_step = f"{rename}`{first} clear` saves the workspace and gives its node back, and `{then} up` restores it on a node of `{to}`"
+    return CopyToItself(source=source, to=to, next_step=next_step)
 
 
 class FileTaken(ScratchflowError):

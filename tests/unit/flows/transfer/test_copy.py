@@ -791,8 +791,9 @@ def test_a_workspace_of_another_name_is_refused_before_anything_is_sent(two: Two
 
 
 def test_the_same_store_is_refused(two: Two) -> None:
-    with pytest.raises(CopyToItself):
+    with pytest.raises(CopyToItself) as refused:
         two.copy(to="here")
+    assert "`scratchflow profiles list`" in refused.value.shown_hint
 
 
 def test_another_run_that_copies_the_same_is_left_alone(two: Two) -> None:
