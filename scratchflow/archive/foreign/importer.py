@@ -34,7 +34,7 @@ from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 from scratchflow.archive.write.archive_out import FRAME_BYTES, Out
 from scratchflow.archive.write.frame_sink import FrameSink
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import ArchiveUnreadable, ArchiveWithoutEnd, UnsafeMember
 
 if TYPE_CHECKING:
     from scratchflow.archive.files.chunker import ContentCutter
@@ -73,7 +73,7 @@ def import_archive(
     """Writes the foreign archive at `path` to `out` as a full archive of ours; `lists_chunks` as `write_complete` has it.
 
     `where` says what becomes of each name. A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
-    is SnapshotDamaged, also when only its end mark is missing. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
+    is ArchiveUnreadable, or ArchiveWithoutEnd when only its end mark is missing. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
     """
     sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
     importer = _Importer(sink, where, warn, lists_chunks=lists_chunks)
@@ -166,7 +166,7 @@ def _refusal(path: Path, error: Malformed) -> ScratchflowError:
         import shlex  # only ever needed on the way to an error
 
         return ArchiveWithoutEnd(path=path, typed=shlex.quote(str(path)))
-    return SnapshotDamaged(snapshot=path.name, reason=error)
+    return ArchiveUnreadable.found(path, error)
 
 
 class _Importer:

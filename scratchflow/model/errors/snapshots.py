@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scratchflow.model.errors.base import ScratchflowError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class SnapshotOfJob(ScratchflowError):
@@ -109,6 +114,21 @@ class ArchiveWithoutEnd(SnapshotDamaged):
         "bring it again from where it was made; if you know that it is whole,"
         " `(lz4 -dc {typed} && head -c 1024 /dev/zero) | lz4 - NEW.tar.lz4` adds the mark"
     )
+
+
+class ArchiveUnreadable(SnapshotDamaged):
+    """A file to take in or to restore from is no `.tar.lz4`, or not a whole one: nothing is wrong with the store."""
+
+    code = "archive.unreadable"
+    message = "`{path}` cannot be read as a .tar.lz4: {reason}"
+    hint = "`lz4 -dc {typed} | tar tv` shows how far it can be read; copy it again, or export it again where it came from"
+
+    @classmethod
+    def found(cls, path: Path, reason: object) -> ArchiveUnreadable:
+        """Of this file."""
+        import shlex  # only ever needed on the way to an error
+
+        return cls(path=path, reason=reason, typed=shlex.quote(str(path)))
 
 
 class DamagedAtSource(SnapshotDamaged):

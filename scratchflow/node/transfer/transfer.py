@@ -27,7 +27,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.archive_out import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import ArchiveUnreadable, SnapshotDamaged, UnsafeMember
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import (
     FileFailed,
@@ -45,6 +45,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store, refuse_empty_store
 from scratchflow.node.snapshot.manifest import plain_manifest
+from scratchflow.node.transfer.file_damage import blaming_file
 from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.checks.verified import noting_damage, require_whole
@@ -221,16 +222,17 @@ def _written(
     archive_id = snapshot or snapshot_id(context.now(), context.token(3))
     level = context.profile.backup.level
     if coming.index is not None:
-        return write_complete(
-            OwnMembers(coming.index, lambda _: coming.path),
-            out,
-            archive_id=archive_id,
-            roots=coming.landing.roots,
-            where=coming.landing.path,
-            level=level,
-            lists_chunks=snapshot is not None,
-            progress=notify.progress,
-        )
+        with blaming_file(coming.path, coming.index.id):
+            return write_complete(
+                OwnMembers(coming.index, lambda _: coming.path),
+                out,
+                archive_id=archive_id,
+                roots=coming.landing.roots,
+                where=coming.landing.path,
+                level=level,
+                lists_chunks=snapshot is not None,
+                progress=notify.progress,
+            )
     return import_archive(
         coming.path,
         out,
@@ -261,7 +263,8 @@ def opened_file(
     roots = coming.landing.roots
     if coming.index is not None and coming.landing.changes_nothing:
         _require_workspace(context, coming.path, coming.index)
-        yield coming.path, coming.index, roots
+        with blaming_file(coming.path, coming.index.id):
+            yield coming.path, coming.index, roots
         return
     if dry_run:
         with open(os.devnull, "wb") as nowhere:
@@ -285,10 +288,12 @@ def _own_index(file: Path) -> Index | None:
     """
     try:
         index = open_index(file)
-    except SnapshotDamaged:
-        if _ends_as_ours(file):
+    except SnapshotDamaged as error:
+        if not _ends_as_ours(file):
+            return None
+        if error.code != SnapshotDamaged.code:
             raise
-        return None
+        raise ArchiveUnreadable.found(file, error.fields["reason"]) from error
     if index.needs:
         raise FileIncomplete(path=file)
     refuse_holes(index, file)
