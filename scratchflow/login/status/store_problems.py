@@ -18,6 +18,10 @@ from scratchflow.store.retention.marks import Mark, read_marks
 from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 
 _NAMED = 3
+_READ_FIRST = (
+    "what the backup could not read may be all that it lacks: make that readable (`chmod`, `chown`), then `scratchflow backup`."
+    " What is still missing after that, "
+)
 _FROM_MIRROR = "`scratchflow snapshots import --from-mirror --all` mends what the mirror has whole. If it does not, "
 
 # No circle: `restore` fails, and a workspace of this name is refused while the store has snapshots of it.
@@ -45,8 +49,9 @@ def store_problems(
     """The problems that the store shows, worst first."""
     instead = _instead(catalogue, verified, now_s, workspace_exists=workspace_exists)
     yield from _damaged(catalogue, verified, _FROM_MIRROR if has_mirror else "", instead)
-    yield from _shrunk(catalogue, read_marks(place))
-    yield from _unsaved(catalogue.newest_readable, autobackup, records)
+    unsaved = list(_unsaved(catalogue.newest_readable, autobackup, records))
+    yield from _shrunk(catalogue, read_marks(place), perhaps_unread=bool(unsaved))
+    yield from unsaved
 
 
 def _instead(
@@ -136,8 +141,13 @@ def _said(snapshot: str, problem: str) -> str:
     return problem.removeprefix(f"snapshot `{snapshot}` is damaged: ")
 
 
-def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem]:
-    """The newest snapshot that is kept because a smaller one came after it, while that is still so."""
+def _shrunk(
+    catalogue: Catalogue, marks: Mapping[str, Mark], *, perhaps_unread: bool
+) -> Iterator[Problem]:
+    """The newest snapshot that is kept because a smaller one came after it, while that is still so.
+
+    What the last backup could not read may be all that is missing: then it is there, and a restore is refused.
+    """
     latest = catalogue.newest_readable
     kept = [one for one in catalogue.snapshots if one.id in marks]
     kept = [one for one in kept if marks[one.id].why == "shrink"]
@@ -150,10 +160,11 @@ def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem
     # Only while the smaller one is the newest is the root that shrank the whole story.
     of_root = marks[before.id].detail if latest.shrunk else ""
     in_all = f"{size_in_words(now)} instead of {size_in_words(was)}"
+    first = _READ_FIRST if perhaps_unread else ""
     yield Problem(
         name="backup.shrunk",
         detail=f"the last backup holds far less than one before it: {of_root or in_all}",
-        fix=f"`scratchflow restore {before.id}` brings them back,"
+        fix=f"{first}`scratchflow restore {before.id}` brings {'' if first else 'them '}back,"
         f" `scratchflow snapshots unkeep {before.id}` agrees",
     )
 

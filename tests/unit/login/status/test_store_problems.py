@@ -10,6 +10,7 @@ import pytest
 
 from scratchflow.login.status import store_problems
 from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.results.status import Problem
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.login.status.test_status import Login
 
@@ -46,6 +47,24 @@ def test_the_root_that_shrank_last_is_named(
     (desk.work / "one").unlink()
     assert desk.backup(purpose="auto").parent == back
     assert "`work` holds 0 files" in shrunk(desk, monkeypatch)
+
+
+@pytest.mark.parametrize("unread", [True, False])
+def test_what_could_not_be_read_is_to_be_made_readable_before_anything_is_restored(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, unread: bool
+) -> None:
+    whole = desk.backup().snapshot
+    shutil.rmtree(desk.work / "data")
+    desk.backup(purpose="auto")
+    problem = Problem(name="backup.unsaved", detail="`work/data/`", fix="")
+    monkeypatch.setattr(store_problems, "_unsaved", lambda *_: [problem] * unread)
+    problems = {one.name: one for one in Login(desk, monkeypatch).look().problems}
+    fix = problems["backup.shrunk"].fix
+    restores = f"`scratchflow restore {whole}` brings "
+    before = fix.partition(restores)[0]
+    assert restores in fix
+    assert ("`scratchflow backup`" in before) is unread
+    assert ("backup.unsaved" in problems) is unread
 
 
 def test_when_only_bytes_were_lost_the_sizes_are_told(
