@@ -160,7 +160,8 @@ class Cluster:
         from scratchflow.dispatch.far_paths import paths_there
 
         # The login host has the node's home: a path of it is the same there.
-        request = paths_there(request, {} if is_login else environment, emit)
+        login = "" if is_login else settings.profile.login
+        request = paths_there(request, {} if is_login else environment, emit, login)
         if is_login:
             from scratchflow.dispatch.relay import relay
 

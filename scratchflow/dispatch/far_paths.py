@@ -11,15 +11,16 @@ import msgspec
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Arguments
+from scratchflow.model.text import printable
 
 A = TypeVar("A", bound=Arguments)
 
 
-def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
+def paths_there(request: A, environment: Mapping[str, str], emit: Emit, login: str = "") -> A:
     """The same request with its paths as the node will understand them.
 
     A path that begins with `$NAME` is the node's to read. The shell has already made `~/old` a path in the home of this machine: it means the home there. A
-    relative path means nothing there, and is refused.
+    relative path means nothing there, and is refused; how a file comes there is said when this machine is not `login` itself.
     """
     meant: dict[str, str] = {}
     for field in request.path_fields:
@@ -39,8 +40,21 @@ def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
             problem = f"`{path}` would be a path on the node: give it in full, or from `~/` on"
             if field in request.laptop_fields:
                 problem += f"; `laptop:{path}` is on this machine"
-            raise UsageInvalid(problem=problem, command=f"scratchflow {request.help_of}")
+            refusal = UsageInvalid(problem=problem, command=f"scratchflow {request.help_of}")
+            if login and path and field in request.brought_by:
+                refusal.add_step(_brought(path, login, request.brought_by[field]))
+            raise refusal
     return msgspec.structs.replace(request, **meant)
+
+
+def _brought(path: str, login: str, command: str) -> str:
+    """The two steps that take in a file of this machine."""
+    import shlex  # only ever needed on the way to an error
+
+    here = path.removeprefix("laptop:")
+    name = shlex.quote(os.path.basename(here))
+    copied = f"`scp {shlex.quote(here)} {login}:` copies a file of this machine into your home on the cluster"
+    return printable(f"{copied}, and `scratchflow {command} ~/{name}` takes it from there")
 
 
 def _beneath(path: str, home: str) -> str | None:

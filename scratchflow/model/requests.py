@@ -50,6 +50,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Those of them that may be `laptop:PATH` on the command line."""
     named_fields: ClassVar[tuple[str, ...]] = ()
     """Those of them in which `$NAME` means what the node has it set to."""
+    brought_by: ClassVar[dict[str, str]] = {}
+    """Those of them that name a file to read, with the command that takes one which was copied there."""
     help_of: ClassVar[str] = ""
     """The command whose `--help` tells of them."""
 
@@ -177,6 +179,7 @@ class Restore(NamingDryRun, frozen=True):
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
     laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
     named_fields: ClassVar[tuple[str, ...]] = ("to",)
+    brought_by: ClassVar[dict[str, str]] = {"source": "restore --from"}
     help_of: ClassVar[str] = "restore"
 
 
@@ -344,6 +347,7 @@ class Import(DryRun, frozen=True, kw_only=True):
     file: str
 
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
+    brought_by: ClassVar[dict[str, str]] = {"file": "snapshots import"}
     help_of: ClassVar[str] = "snapshots import"
 
 

@@ -222,9 +222,21 @@ def _missing(catalogue: Catalogue, wanted: str, asker: Asker, reason: str = "") 
         return SnapshotMissing(wanted=wanted, next_step=next_step)
     from scratchflow.model.moments import EXAMPLES
 
-    guess = None if reason else closest(wanted, [LATEST, "yesterday", "today"])
+    guess = None if reason else _meant(catalogue, wanted)
     meant = f"did you mean `{guess}`? " if guess else ""
     newest = "" if reason else f"the newest: {_listed(catalogue, every, asker)}; "
     ways = "" if reason or guess else f"a time is written like {EXAMPLES}; "
     next_step = f"{reason}{meant}{newest}{ways}`scratchflow snapshots list` shows them all"
     return SnapshotMissing(wanted=wanted, next_step=next_step)
+
+
+def _meant(catalogue: Catalogue, wanted: str) -> str | None:
+    """A message that was typed without its mark, or a word that is nearly the one that was typed."""
+    name = wanted.strip().casefold()
+    if name and any(name == for_people(one.message).casefold() for one in catalogue.snapshots):
+        return (
+            f"{_NAME_MARK}{wanted.strip()}"
+            if wanted.strip().isalnum()
+            else f'{_NAME_MARK}"{wanted.strip()}"'
+        )
+    return closest(wanted, [LATEST, "yesterday", "today"])

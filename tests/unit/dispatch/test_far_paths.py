@@ -62,6 +62,23 @@ def test_the_hint_names_the_help_of_the_command(request_: Arguments, command: st
     assert caught.value.shown_hint == f"`scratchflow {command} --help` shows what is possible"
 
 
+@pytest.mark.parametrize(
+    ("request_", "command"),
+    [
+        (Import(file="laptop:my runs/a b.tar.lz4"), "snapshots import"),
+        (Restore(source="my runs/a b.tar.lz4"), "restore --from"),
+    ],
+)
+def test_a_file_of_this_machine_is_told_the_way_there(request_: Arguments, command: str) -> None:
+    with pytest.raises(UsageInvalid) as caught:
+        paths_there(request_, HOME, lambda _: None, "aws")
+    assert "`scp 'my runs/a b.tar.lz4' aws:` copies a file" in caught.value.shown_hint
+    assert f"`scratchflow {command} ~/'a b.tar.lz4'` takes it" in caught.value.shown_hint
+    with pytest.raises(UsageInvalid) as at_login:
+        paths_there(request_, HOME, lambda _: None)
+    assert "scp" not in at_login.value.shown_hint
+
+
 def test_a_name_of_the_node_stays_in_the_path_that_knows_names() -> None:
     asked = Restore(to="$SCRATCH/old")
     assert paths_there(asked, HOME, lambda _: None) == asked

@@ -65,6 +65,15 @@ def test_what_is_not_there_is_answered_with_what_is(wanted: str) -> None:
     assert "scratchflow backup" in caught.value.shown_hint
 
 
+@pytest.mark.parametrize(
+    ("wanted", "meant"), [("first build", '`@"first build"`'), ("Built", "`@Built`")]
+)
+def test_a_message_without_its_mark_is_answered_with_it(wanted: str, meant: str) -> None:
+    with pytest.raises(SnapshotMissing) as caught:
+        found(catalogue(A, B, b="first build", a="built"), wanted)
+    assert f"did you mean {meant}?" in caught.value.shown_hint
+
+
 def test_several_are_listed_and_none_is_chosen() -> None:
     with pytest.raises(SnapshotAmbiguous, match="`20261115` fits 2 snapshots") as caught:
         found(THREE, "20261115")
