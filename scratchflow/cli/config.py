@@ -196,5 +196,8 @@ def _changed(changed: ConfigChanged) -> Iterator[str]:
     if changed.takes_effect:
         yield changed.takes_effect
     yield from map(printable, changed.stays)
+    if changed.removed_alias:
+        would = "would remove" if changed.dry_run else "removed"
+        yield f"{would} the ssh alias `{printable(changed.removed_alias)}`; `scratchflow up` makes the new one"
     if changed.changed and not changed.dry_run:
         yield saved_line(changed.path)

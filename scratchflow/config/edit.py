@@ -25,6 +25,7 @@ from scratchflow.config.keys import (
 from scratchflow.config.settings import require_profile
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors.config import ConfigBadValue, ConfigUnwritable
+from scratchflow.model.profile import Config, Profile
 
 if TYPE_CHECKING:
     import tomlkit
@@ -75,10 +76,32 @@ def plan_edits(path: Path, assignments: Mapping[str, str], removals: Removals = 
     config = check_config(parse_document(after, str(path)), ORIGIN)
     if assignments.get("default_profile"):  # empty: none
         require_profile(config.default_profile, config.profiles)
+    _require_own_aliases(config, assignments)
     if any(is_of_sync(key) for key in assignments):
         for name in (*config.sync.profiles, *config.sync.programs):
             require_profile(name, config.profiles)
     return Edit(before=before, after=after)
+
+
+def _require_own_aliases(config: Config, assignments: Mapping[str, str]) -> None:
+    """Refuses an alias that is a login host: nobody would get there any more, nor past it to a node.
+
+    Only of what is set now: a file that has one has to stay open to its correction.
+    """
+    for key in assignments:
+        section, name, *rest = [*key_parts(key), "", ""]
+        if section != "profiles" or rest[0] not in {"alias", "login"}:
+            continue
+        alias = config.profiles[name].alias
+        others = (config.profiles[name], *config.profiles.values())
+        its = next((one.login for one in others if alias.lower() == one.login_name), None)
+        if its is None or config.profiles[name].scheduler != "slurm":
+            continue
+        problem = (
+            f"`{alias}` is the login host `{its}` itself, and `ssh {alias}` would not lead there any"
+            f" more; another name, like `{Profile().alias}_{name}`, leads to the node"
+        )
+        raise ConfigBadValue(key=f"profiles.{name}.alias", origin=ORIGIN, problem=problem)
 
 
 def _with_values(text: str, values: Mapping[str, Any], removals: Removals, origin: str) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.config.settings import Settings
+from scratchflow.config.settings import FLAG, Settings
 from scratchflow.model.errors.ssh import (
+    AliasIsLoginHost,
     AliasUnused,
     AliasUnverified,
     SshConfigRefused,
@@ -24,8 +25,14 @@ from scratchflow.model.text import last_line, printable
 from scratchflow.reach.login import is_set_up, shared_where_login_asks
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
-from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, read_numbered
-from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.alias import (
+    park_alias,
+    point_alias,
+    read_alias,
+    read_numbered,
+    remove_alias,
+)
+from scratchflow.ssh.config.alias_text import AliasTarget, Parked
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
 from scratchflow.ssh.config.unread import why_unread
@@ -43,6 +50,24 @@ def places_of(settings: Settings) -> SshPaths:
 def has_alias(settings: Settings) -> bool:
     """Whether this machine was given the alias; a login host may do without."""
     return read_alias(places_of(settings), settings.profile.alias) is not None
+
+
+def require_alias_beside_login(settings: Settings, *, dry_run: bool = False) -> None:
+    """Refuses an alias that is the login host itself, before that is asked for anything.
+
+    Our file of it would stand before the login host: one that is there is taken away.
+    """
+    profile = settings.profile
+    if not profile.alias_is_login_host:
+        return
+    found = read_alias(places_of(settings), profile.alias)
+    if not dry_run and found and not _is_of_another(settings, found):
+        remove_alias(places_of(settings), profile.alias)
+    command = f"scratchflow -p {settings.name} config set alias NAME"
+    remedy = f"`{command}` chooses another name for the node"
+    if settings.origins.get("alias") == FLAG:
+        remedy = "`--set alias=NAME` with another name, or none at all, leaves the login host alone"
+    raise AliasIsLoginHost(alias=profile.alias, profile=settings.name, remedy=remedy)
 
 
 def require_alias(settings: Settings, *, dry_run: bool = False) -> None:
@@ -156,10 +181,14 @@ def verify(settings: Settings, node: str, emit: Emit, *, may_ask: bool) -> None:
 def park(settings: Settings) -> bool:
     """Parks the alias, if this machine has it, and it does not lead to the node of another profile by now."""
     found = read_alias(places_of(settings), settings.profile.alias)
-    if found is None or (isinstance(found, AliasTarget) and found.profile != settings.name):
+    if found is None or _is_of_another(settings, found):
         return False
     park_alias(places_of(settings), settings.profile.alias, settings.name)
     return True
+
+
+def _is_of_another(settings: Settings, found: AliasTarget | Parked) -> bool:
+    return isinstance(found, AliasTarget) and found.profile != settings.name
 
 
 def show_alias(settings: Settings) -> AliasShown | None:

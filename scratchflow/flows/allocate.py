@@ -7,7 +7,13 @@ from contextlib import contextmanager
 
 from scratchflow.cluster.this_host import node_name
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
-from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
+from scratchflow.flows.alias import (
+    has_alias,
+    point_at,
+    require_alias,
+    require_alias_beside_login,
+    verify,
+)
 from scratchflow.flows.hold import hold
 from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit
@@ -23,6 +29,7 @@ def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:
     `status` shows it and running this again finishes.
     """
     settings = caller.settings()
+    require_alias_beside_login(settings, dry_run=request.dry_run)
     with cluster_of(settings, caller, emit) as cluster:
         if settings.profile.scheduler == "none":
             return session_here(cluster, request)

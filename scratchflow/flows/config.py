@@ -133,7 +133,18 @@ def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) ->
         diff=edit.diff(place),
         takes_effect=takes_effect(key, named) if changed and is_of_loop(key) else "",
         stays=_stays(place, key, edit),
+        removed_alias=_old_alias(place, key, edit, dry_run=dry_run),
     )
+
+
+def _old_alias(place: Path, key: str, edit: Edit, *, dry_run: bool) -> str | None:
+    """The alias that goes with the change. `up` makes the one that comes."""
+    parts = key_parts(key)
+    if len(parts) != 3 or parts[2] not in {"alias", "ssh_config"} or edit.after == edit.before:
+        return None
+    from scratchflow.flows.old_alias import take_away_old_alias
+
+    return take_away_old_alias(place, parts[1], edit, dry_run=dry_run)
 
 
 def _stays(place: Path, key: str, edit: Edit) -> list[str]:

@@ -25,6 +25,7 @@ from scratchflow.config.settings import (
 )
 from scratchflow.config.toml import parse_document
 from scratchflow.dispatch.cluster import Caller, is_login_host
+from scratchflow.flows.old_alias import alias_of_its_own
 from scratchflow.flows.setup.removal.left_behind import left_of_profile
 from scratchflow.flows.setup.removal.left_here import foreign_alias_left
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
@@ -149,7 +150,7 @@ def remove(
     synced, programs = _sync_of(place, others)
     removals = [*removals, *programs]
     edit = plan_edits(place, synced, removals)
-    alias = _own_alias(asked, environment, settings)
+    alias = alias_of_its_own(settings, others.values())
     traces, is_gone = None, False
     if not dry_run:
         traces = _require_released(caller, settings, emit).traces
@@ -317,19 +318,3 @@ def _traces(transport: Transport, settings: Settings) -> Traces | None:
         return look_for_traces(transport, [settings.profile.store])
     except CommandTimedOut:
         return None
-
-
-def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> str | None:
-    """The profile's alias, if we wrote its file and no other profile uses it."""
-    profile = settings.profile
-    places = SshPaths.of(profile.ssh_config)
-    if read_alias(places, profile.alias) is None:
-        return None
-    for name in file_profiles(asked, environment):
-        other = _profile(asked, environment, name)
-        is_same = other.alias == profile.alias and SshPaths.of(other.ssh_config) == places
-        # One without a cluster has no node, and so no use for an alias.
-        is_same = is_same and other.scheduler == "slurm"
-        if name != settings.name and is_same:
-            return None
-    return profile.alias

@@ -10,7 +10,13 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.alias import ALIAS_UNREAD, lines_are_back, put_lines_back, show_alias
+from scratchflow.flows.alias import (
+    ALIAS_UNREAD,
+    lines_are_back,
+    put_lines_back,
+    require_alias_beside_login,
+    show_alias,
+)
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.moved import CODE as MOVED
 from scratchflow.flows.moved import forget_move, moved_in_words, read_move
@@ -60,6 +66,7 @@ _STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NOD
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
     """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
     settings = caller.settings()
+    require_alias_beside_login(settings, dry_run=request.dry_run)
     remembers = not request.dry_run
     with cluster_of(settings, caller, emit, once=True, remembers=remembers) as cluster:
         if not request.dry_run:

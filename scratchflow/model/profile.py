@@ -136,6 +136,16 @@ class Profile(Section, frozen=True):
         for key in ("scratch", "store"):
             require_rooted(key, getattr(self, key))
 
+    @property
+    def login_name(self) -> str:
+        """The login host as ssh config files name it; empty where this machine is the login host."""
+        return "" if self.login == "local" else self.login.rpartition("@")[2].lower()
+
+    @property
+    def alias_is_login_host(self) -> bool:
+        """Whether our file of the alias would stand before the login host itself."""
+        return self.scheduler == "slurm" and self.alias.lower() == self.login_name
+
 
 class SyncOptions(Section, frozen=True):
     """Folders that `sync` keeps equal in the homes of several profiles; the first profile is the middle of the star."""

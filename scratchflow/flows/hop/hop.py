@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.alias import has_alias, point_at, verify
+from scratchflow.flows.alias import has_alias, point_at, require_alias_beside_login, verify
 from scratchflow.flows.clear.last_backup import (
     SavedCopy,
     backup_commands,
@@ -87,6 +87,7 @@ def hop(
     settings = caller.settings()
     if settings.profile.scheduler == "none":
         raise SchedulerMissing(profile=settings.name)
+    require_alias_beside_login(settings, dry_run=request.dry_run)
     with cluster_of(settings, caller, emit) as cluster:
         asks = None if request.dry_run else agrees
         move = _begin(cluster, leave_behind=leave_behind, agrees=asks)

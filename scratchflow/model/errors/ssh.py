@@ -32,6 +32,15 @@ class AliasUnused(ScratchflowError):
     hint = "`scratchflow setup {login}` shows the three lines that it needs and asks"
 
 
+class AliasIsLoginHost(ScratchflowError):
+    """The profile's alias is the name of its login host, which nobody would reach any more."""
+
+    code = "alias.is_login_host"
+    exit_code = 11
+    message = "`{alias}`, the alias of profile `{profile}`, is the login host itself"
+    hint = "{remedy}"
+
+
 class AliasUnverified(ScratchflowError):
     """The node is ours, but a real ssh through the alias did not get there."""
 

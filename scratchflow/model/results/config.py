@@ -36,6 +36,8 @@ class ConfigChanged(Result, frozen=True):
     """When it does, for what already runs; empty when that is at once."""
     stays: list[str] = []
     """Where the snapshots made so far stay, when commands look elsewhere now, and how to reach them."""
+    removed_alias: str | None = None
+    """The ssh alias that the profile had and no profile uses any more; its file is removed."""
 
 
 class ConfigValue(Result, frozen=True):

@@ -76,6 +76,24 @@ def test_set_writes_nothing_that_would_not_load(file: Path) -> None:
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
 
 
+@pytest.mark.parametrize("login", ["hpc", "lab", "ada@LAB"])
+def test_an_alias_that_is_a_login_host_is_refused(file: Path, login: str) -> None:
+    file.write_text(f'[profiles.a]\nlogin = "hpc"\n[profiles.b]\nlogin = "{login}"\n')
+    alias = login.rpartition("@")[2].lower()
+    with pytest.raises(ConfigBadValue, match="itself"):
+        plan_edits(file, {"profiles.a.alias": alias})
+    with pytest.raises(ConfigBadValue, match="`compile_machine_c`"):
+        plan_edits(file, {"profiles.c.login": login, "profiles.c.alias": alias})
+    apply_edit(file, "profiles.a.alias", "local")
+
+
+def test_a_file_with_such_an_alias_can_be_corrected(file: Path) -> None:
+    file.write_text('[profiles.a]\nlogin = "hpc"\nalias = "hpc"\n')
+    apply_edit(file, "profiles.a.wait", "5m")
+    apply_edit(file, "profiles.a.alias", "gpu")
+    assert load(file).profile.alias == "gpu"
+
+
 def test_set_follows_a_symlink_and_keeps_the_mode(tmp_path: Path) -> None:
     target = tmp_path / "dotfiles.toml"
     target.write_text("[profiles.a]\n")

@@ -17,14 +17,15 @@ from scratchflow.flows.alias import (
     point_at,
     put_lines_back,
     require_alias,
+    require_alias_beside_login,
     show_alias,
     verify,
 )
-from scratchflow.model.errors.ssh import AliasUnused, AliasUnverified
+from scratchflow.model.errors.ssh import AliasIsLoginHost, AliasUnused, AliasUnverified
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results.allocation import NodeHeld, OtherNode
 from scratchflow.model.results.status import AliasShown
-from scratchflow.ssh.config.alias import park_alias, remove_alias
+from scratchflow.ssh.config.alias import park_alias, read_alias, remove_alias
 from scratchflow.ssh.config.include import apply, plan_install
 from scratchflow.ssh.config.resolve import resolve
 from tests.unit.flows.told import ToldCluster
@@ -63,6 +64,24 @@ def test_a_machine_without_the_alias_is_told_before_a_node_is_taken(settings: Se
     assert not park(settings)
     with pytest.raises(AliasUnused):
         require_alias(settings)
+
+
+def test_an_alias_that_is_the_login_host_is_refused_and_its_file_goes(tmp_path: Path) -> None:
+    profile = 'login = "ada@Login"\nalias = "login"'
+    settings = ToldCluster(tmp_path, {}, profile=profile).settings
+    places = places_of(settings)
+    park_alias(places, "login", settings.name)
+    with pytest.raises(AliasIsLoginHost):
+        require_alias_beside_login(settings, dry_run=True)
+    assert read_alias(places, "login") is not None
+    with pytest.raises(AliasIsLoginHost) as caught:
+        require_alias_beside_login(settings)
+    assert read_alias(places, "login") is None
+    assert f"`scratchflow -p {settings.name} config set alias NAME`" in caught.value.shown_hint
+    given = msgspec.structs.replace(settings, origins={"alias": "--set"})
+    with pytest.raises(AliasIsLoginHost) as caught:
+        require_alias_beside_login(given)
+    assert "`--set alias=NAME`" in caught.value.shown_hint
 
 
 def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:

@@ -14,7 +14,7 @@ from scratchflow.flows.alias import places_of
 from scratchflow.flows.allocate import allocate, allocate_on
 from scratchflow.model.errors.allocation import AllocationRefused
 from scratchflow.model.errors.base import EndedBySignal
-from scratchflow.model.errors.ssh import AliasUnused
+from scratchflow.model.errors.ssh import AliasIsLoginHost, AliasUnused
 from scratchflow.model.requests import Hold
 from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.process.interrupted import Interrupted
@@ -54,6 +54,17 @@ def test_a_laptop_without_the_alias_takes_no_node(tmp_path: Path, pointed: list[
     with pytest.raises(AliasUnused):
         allocate_on(cluster, Hold())
     assert (cluster.done, pointed) == ([], [])
+
+
+def test_an_alias_that_is_the_login_host_takes_no_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = 'login = "aws"\nalias = "aws"'
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {}, profile=profile))
+    with pytest.raises(AliasIsLoginHost):
+        allocate(cluster.caller, cluster.emit, Hold())
+    assert cluster.done == []
+    assert not places_of(cluster.settings).alias_file("aws").exists()
 
 
 def test_the_alias_is_pointed_and_then_tried(tmp_path: Path, pointed: list[str]) -> None:

@@ -16,6 +16,7 @@ from scratchflow.flows.up import up
 from scratchflow.model.errors.allocation import AllocationEnded, NodeFailed, NodeSilent
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.restore import WorkspaceOfOther
+from scratchflow.model.errors.ssh import AliasIsLoginHost
 from scratchflow.model.errors.store import StoreLost, StoreReplaced, StoreUnusable
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.profile import EnvironmentOptions
@@ -82,6 +83,16 @@ def test_when_all_is_there_nothing_is_taken_or_changed(
     assert desk.taken == []
     assert desk.cluster.asked == [("make ready", MakeReady(alias=("node-1",)), None)]
     assert any(isinstance(event, Log) for event in desk.cluster.told)
+
+
+def test_an_alias_that_is_the_login_host_is_refused_before_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    (tmp_path / "config.toml").write_text('[profiles.p]\nlogin = "aws"\nalias = "aws"\n')
+    with pytest.raises(AliasIsLoginHost):
+        desk.up(dry_run=True)
+    assert desk.cluster.done == []
 
 
 def test_what_the_login_host_left_undone_is_done_from_here(

@@ -413,6 +413,7 @@ export interface ConfigChanged {
   diff: string;
   takes_effect?: string;
   stays?: Array<string>;
+  removed_alias?: string | null;
 }
 
 /** `config import`: every context and key of the file, and what changed or would. */
