@@ -111,10 +111,10 @@ def _what_stays(cleared: Cleared) -> Iterator[str]:
     """What else of the user's is on the cluster: whoever wants to free everything has to know."""
     for one in cleared.elsewhere:
         does = f"holds `{one.node}`" if one.node else "waits for a node"
-        command = f"`scratchflow -p {one.profile} clear`"
-        yield printable(
-            f"profile `{one.profile}` still {does}, job {one.job_id}; {command} ends that"
-        )
+        ends = f"`scratchflow -p {one.profile} clear` ends that"
+        if one.cancel:
+            ends += f" on a machine that has this profile; `{one.cancel}` ends it from here, without a backup"
+        yield printable(f"profile `{one.profile}` still {does}, job {one.job_id}; {ends}")
     if numbers := [one.job_id for one in cleared.submitted if one.is_listed]:
         go, them = ("goes on", "it") if len(numbers) == 1 else ("go on", "them")
         yield f"submitted {_jobs(numbers)} {go}; `scratchflow jobs` lists {them}"

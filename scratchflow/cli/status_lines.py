@@ -264,7 +264,13 @@ def _elsewhere(held: ElsewhereShown) -> str:
     what = "a place in the queue" if held.state == "pending" else held.node or "?"
     end = until(held.end_time)
     command = f"`scratchflow -p {held.profile} status`"
-    parts = [f"{what}, job {held.job_id}", end, f"held by profile `{held.profile}`: {command}"]
+    holder = f"held by profile `{held.profile}`: {command}"
+    if held.cancel:
+        holder = (
+            f"held by profile `{held.profile}`, which this machine does not have:"
+            f" `{held.cancel}` ends it without a backup"
+        )
+    parts = [f"{what}, job {held.job_id}", end, holder]
     return ", ".join(filter(None, parts))
 
 

@@ -79,6 +79,11 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     """What the cluster says, with this machine's alias and tunnels beside it."""
     seen = msgspec.structs.replace(seen, problems=problems_of(settings, seen))
     seen = _with_tunnels(settings, _with_configured(seen, caller))
+    if seen.elsewhere:
+        from scratchflow.flows.not_known_here import with_cancel
+
+        elsewhere = with_cancel(seen.elsewhere, settings, caller.environment)
+        seen = msgspec.structs.replace(seen, elsewhere=elsewhere)
     if settings.profile.scheduler == "none":
         return _with_next_step(seen, has_begun=not is_untouched(settings, caller))
     alias = show_alias(settings)

@@ -26,6 +26,7 @@ from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
 from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.clear.whose_workspace import owners_of
 from scratchflow.flows.current_work import has_present_work
+from scratchflow.flows.not_known_here import with_cancel
 from scratchflow.flows.serve.serve import end_all
 from scratchflow.model.errors.allocation import (
     AllocationEnded,
@@ -138,7 +139,7 @@ def clear_on(cluster: Cluster, options: ClearOptions, agrees: Agrees | None = No
         unsaved_beside=sum(copy.saved.unsaved for copy in taken if copy.beside),
         unsaved_paths=[path for copy in taken for path in copy.saved.unsaved_paths],
         goes_with_job=any(copy.saved.goes_with_job for copy in taken),
-        elsewhere=shown.elsewhere,
+        elsewhere=with_cancel(shown.elsewhere, cluster.settings, cluster.caller.environment),
         submitted=shown.submitted,
     )
 

@@ -151,6 +151,8 @@ class ElsewhereShown(msgspec.Struct, frozen=True, kw_only=True):
     state: AllocationState
     node: str | None = None
     end_time: str | None = None
+    cancel: str = ""
+    """Ends the job without a backup; empty where this machine has the profile."""
 
 
 class ServerShown(msgspec.Struct, frozen=True, kw_only=True):

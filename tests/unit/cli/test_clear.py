@@ -48,6 +48,17 @@ def test_what_else_of_the_users_stays_on_the_cluster_is_named() -> None:
     ]
 
 
+def test_a_job_of_a_profile_that_is_not_here_is_named_with_what_ends_it_from_here() -> None:
+    held = ElsewhereShown(
+        profile="y4", job_id=54, state="running", node="node-3", cancel="ssh hpc scancel 54"
+    )
+    cleared = Cleared(job_id=7, snapshot=None, released=True, job_ids=[7], elsewhere=[held])
+    assert list(_shown(cleared))[-1] == (
+        "profile `y4` still holds `node-3`, job 54; `scratchflow -p y4 clear` ends that on a machine"
+        " that has this profile; `ssh hpc scancel 54` ends it from here, without a backup"
+    )
+
+
 def test_submitted_jobs_of_other_profiles_are_told_as_such() -> None:
     mine = SubmittedOpen(job_id=29, waits=False)
     others = [SubmittedOpen(job_id=job, waits=False, is_listed=False) for job in (31, 32)]

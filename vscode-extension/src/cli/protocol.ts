@@ -547,6 +547,7 @@ export interface ElsewhereShown {
   state: "completing" | "configuring" | "ended" | "pending" | "running" | "suspended" | "unknown";
   node?: string | null;
   end_time?: string | null;
+  cancel?: string;
 }
 
 /** `environment`: the file on the node that a shell reads to have the profile's environment; empty without layers. */
