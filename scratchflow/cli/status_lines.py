@@ -228,6 +228,9 @@ def _alias(alias: AliasShown | None) -> str:
         return f"no `{alias.name}` for ssh yet; `scratchflow up` makes it"
     if alias.parked:
         return f"{alias.name} is parked: it leads to no node until `scratchflow up`"
+    if alias.of_profile:
+        whose = f"profile `{alias.of_profile}`, which has the same alias"
+        return f"{alias.name} leads to {alias.target} of {whose}"
     return f"{alias.name} leads to {alias.target}"
 
 

@@ -204,7 +204,13 @@ def show_alias(settings: Settings) -> AliasShown | None:
         target=target.node if target else None,
         parked=target is None,
         others=[one.node for one in read_numbered(places_of(settings), settings.profile.alias)],
+        of_profile=target.profile if target and _is_shared(settings, target) else "",
     )
+
+
+def _is_shared(settings: Settings, target: AliasTarget) -> bool:
+    """Whether another profile of this machine, with the same alias, has it lead to its node."""
+    return target.profile != settings.name and target.profile in settings.profiles
 
 
 def alias_problem(
@@ -242,8 +248,12 @@ def _leads_elsewhere(
 ) -> Problem | None:
     if node and shown.target != node:
         where = f"leads to `{shown.target}`" if shown.target else "is parked"
+        fix = "`scratchflow up` mends it"
+        if shown.of_profile:
+            where += f" of profile `{shown.of_profile}`, which has the same alias"
+            fix += "; `scratchflow config set alias NAME` gives this profile one of its own"
         detail = f"the node is `{node}`, but `{alias}` {where}"
-        return Problem(name="alias.behind", detail=detail, fix="`scratchflow up` mends it")
+        return Problem(name="alias.behind", detail=detail, fix=fix)
     if node and shown.others != [*others]:
         wanted = ", ".join(f"`{one}`" for one in others)
         detail = (
@@ -252,7 +262,7 @@ def _leads_elsewhere(
             else f"the job has one node, but there is still `{alias}-2`"
         )
         return Problem(name="alias.behind", detail=detail, fix="`scratchflow up` mends it")
-    if node is None and shown.target:
+    if node is None and shown.target and not shown.of_profile:
         detail = f"`{alias}` leads to `{shown.target}`, which this profile does not hold any more"
         fix = "`scratchflow up` takes a node and points it there; `scratchflow status --fix` parks it until then"
         return Problem(name="alias.stale", detail=detail, fix=fix)

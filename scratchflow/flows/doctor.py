@@ -119,7 +119,8 @@ def _alias(cluster: Cluster, node: str | None, others: list[str]) -> Check:
     if shown is None:
         return Check(name="alias", ok=True, detail="not used on this machine")
     parked = "is parked: it leads to no node until `scratchflow up`"
-    target = f"leads to `{shown.target}`" if shown.target else parked
+    of = f" of profile `{shown.of_profile}`" if shown.of_profile else ""
+    target = f"leads to `{shown.target}`{of}" if shown.target else parked
     return Check(name="alias", ok=True, detail=f"`{shown.name}` {target}")
 
 

@@ -51,6 +51,8 @@ class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
     """Where the aliases `NAME-2`, `NAME-3` … lead."""
     exists: bool = True
     """False before the first `up` of a profile, and after `setup --remove`: ssh does not know the name."""
+    of_profile: str = ""
+    """The other profile of this machine whose node that is; empty when it is this profile's."""
 
 
 class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):

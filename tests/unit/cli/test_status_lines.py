@@ -83,6 +83,12 @@ def test_an_alias_that_ssh_does_not_know_is_not_called_parked() -> None:
     assert "parked" not in text
 
 
+def test_an_alias_that_leads_to_a_node_of_another_profile_says_whose_it_is() -> None:
+    shared = AliasShown(name="gpu", target="node-1", parked=False, of_profile="x2")
+    lines = list(shown(msgspec.structs.replace(WELL, alias=shared)))
+    assert any("leads to node-1 of profile `x2`" in line for line in lines)
+
+
 def test_a_parked_alias_and_the_session_are_told_with_what_they_are_for() -> None:
     parked = AliasShown(name="compile_machine", target=None, parked=True)
     text = "\n".join(shown(msgspec.structs.replace(WELL, alias=parked)))

@@ -105,6 +105,25 @@ def test_one_that_leads_to_the_node_of_another_profile_is_not_parked(set_up: Set
     assert shown.target == "node-1"
 
 
+def test_one_that_leads_to_the_node_of_another_profile_with_the_same_alias_is_in_order(
+    set_up: Settings,
+) -> None:
+    point_at(set_up, HELD, lambda _: None, {})
+    other = msgspec.structs.replace(set_up, name="other", profiles=["other", set_up.name])
+    shown = show_alias(other)
+    assert shown
+    assert (shown.target, shown.of_profile) == ("node-1", set_up.name)
+    assert alias_problem(other, shown, None) is None
+    problem = alias_problem(other, shown, "node-2")
+    assert problem
+    assert f"leads to `node-1` of profile `{set_up.name}`" in problem.detail
+    # Of a profile that is gone nobody else says that its node is.
+    removed = msgspec.structs.replace(other, profiles=["other"])
+    stale = alias_problem(removed, show_alias(removed), None)
+    assert stale
+    assert stale.name == "alias.stale"
+
+
 def test_numbered_aliases_lead_to_the_other_nodes_of_the_job(set_up: Settings) -> None:
     other = OtherNode(node="node-2", host_keys=[f"node-2 {KEY_B}"])
     point_at(set_up, msgspec.structs.replace(HELD, others=[other]), lambda _: None, {})

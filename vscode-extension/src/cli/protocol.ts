@@ -169,6 +169,7 @@ export interface AliasShown {
   parked: boolean;
   others?: Array<string>;
   exists?: boolean;
+  of_profile?: string;
 }
 
 /**
