@@ -69,7 +69,7 @@ def change(
     wanted = asked(context)
     return Call(
         "config set",
-        lambda _: flow.change(wanted, os.environ, key, value, dry_run=dry_run),
+        lambda emit: flow.change(wanted, os.environ, emit, key, value, dry_run=dry_run),
         _changed,
     )
 

@@ -91,10 +91,10 @@ def add(
         problem = "which login host? `--login HOST` is missing"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
-    def run(_: Emit) -> ProfileWritten:
+    def run(emit: Emit) -> ProfileWritten:
         from scratchflow.flows import profiles as flow
 
-        added = flow.add(wanted, os.environ, name, values, dry_run=dry_run)
+        added = flow.add(wanted, os.environ, emit, name, values, dry_run=dry_run)
         overrides_are_saved()
         return added
 
@@ -115,10 +115,10 @@ def copy(
     wanted = asked(context)
     values = checked_overrides(wanted.overrides)
 
-    def run(_: Emit) -> ProfileWritten:
+    def run(emit: Emit) -> ProfileWritten:
         from scratchflow.flows import profiles as flow
 
-        copied = flow.copy(wanted, os.environ, which, name, values, dry_run=dry_run)
+        copied = flow.copy(wanted, os.environ, emit, which, name, values, dry_run=dry_run)
         overrides_are_saved()
         return copied
 

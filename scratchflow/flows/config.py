@@ -63,12 +63,22 @@ def path(asked: Asked, environment: Mapping[str, str]) -> ConfigPath:
 
 
 def change(
-    asked: Asked, environment: Mapping[str, str], key: str, value: str, *, dry_run: bool
+    asked: Asked,
+    environment: Mapping[str, str],
+    emit: Emit,
+    key: str,
+    value: str,
+    *,
+    dry_run: bool,
 ) -> ConfigChanged:
     """Sets one key in the file, or says what that would change. A profile may be new by it."""
     place, _ = config_path(asked.config, environment)
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
     edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
+    if _is_of_alias(whole_key) and edit.after != edit.before:
+        from scratchflow.flows.setup.own_entry import warn_of_new_alias
+
+        warn_of_new_alias(place, key_parts(whole_key)[1], edit, emit)
     return _changed(place, key, whole_key, edit, dry_run=dry_run)
 
 
@@ -139,12 +149,17 @@ def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) ->
 
 def _old_alias(place: Path, key: str, edit: Edit, *, dry_run: bool) -> str | None:
     """The alias that goes with the change. `up` makes the one that comes."""
-    parts = key_parts(key)
-    if len(parts) != 3 or parts[2] not in {"alias", "ssh_config"} or edit.after == edit.before:
+    if not _is_of_alias(key) or edit.after == edit.before:
         return None
     from scratchflow.flows.old_alias import take_away_old_alias
 
-    return take_away_old_alias(place, parts[1], edit, dry_run=dry_run)
+    return take_away_old_alias(place, key_parts(key)[1], edit, dry_run=dry_run)
+
+
+def _is_of_alias(key: str) -> bool:
+    """Whether the key of a profile says which file of the alias is ours."""
+    parts = key_parts(key)
+    return len(parts) == 3 and parts[2] in {"alias", "ssh_config"}
 
 
 def _stays(place: Path, key: str, edit: Edit) -> list[str]:

@@ -26,6 +26,7 @@ from scratchflow.config.settings import (
 from scratchflow.config.toml import parse_document
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.old_alias import alias_of_its_own
+from scratchflow.flows.setup.own_entry import warn_of_new_alias
 from scratchflow.flows.setup.removal.left_behind import left_of_profile
 from scratchflow.flows.setup.removal.left_here import foreign_alias_left
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
@@ -91,18 +92,26 @@ def use(asked: Asked, environment: Environment, name: str, *, dry_run: bool) -> 
 
 
 def add(
-    asked: Asked, environment: Environment, name: str, values: Mapping[str, str], *, dry_run: bool
+    asked: Asked,
+    environment: Environment,
+    emit: Emit,
+    name: str,
+    values: Mapping[str, str],
+    *,
+    dry_run: bool,
 ) -> ProfileWritten:
     """A new profile with these values, and an alias and a workspace of its own."""
     _require_new(asked, environment, name)
     place, _ = config_path(asked.config, environment)
     given = {key: value for key, value in values.items() if value}
-    return _write(place, name, _own(asked, environment, place, name, given), dry_run=dry_run)
+    own = _own(asked, environment, place, name, given)
+    return _write(place, name, own, dry_run=dry_run, emit=emit)
 
 
 def copy(
     asked: Asked,
     environment: Environment,
+    emit: Emit,
     source: str,
     name: str,
     values: Mapping[str, str],
@@ -126,7 +135,7 @@ def copy(
         "",
         texts.get("workspace", _profile(asked, environment, source).workspace),
     }
-    written = _write(place, name, own, dry_run=dry_run)
+    written = _write(place, name, own, dry_run=dry_run, emit=emit)
     return msgspec.structs.replace(written, new_workspace=workspace if is_new else "")
 
 
@@ -251,9 +260,17 @@ def _texts(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
 
 
 def _write(
-    place: Path, name: str, assignments: Mapping[str, str], *, dry_run: bool
+    place: Path,
+    name: str,
+    assignments: Mapping[str, str],
+    *,
+    dry_run: bool,
+    emit: Emit | None = None,
 ) -> ProfileWritten:
+    """The change to the file. `emit`: of a profile that is new."""
     edit: Edit = (plan_edits if dry_run else apply_edits)(place, assignments)
+    if emit:
+        warn_of_new_alias(place, name, edit, emit)
     return ProfileWritten(
         profile=name,
         path=utf8_text(place),

@@ -101,7 +101,7 @@ def test_a_place_that_may_not_be_entered_is_a_clear_error(tmp_path: Path) -> Non
             flow.path(asked, {})
         for key in ("login", "profiles.a.login"):
             with pytest.raises((ConfigUnreadable, ConfigUnwritable), match="permission denied"):
-                flow.change(asked, {}, key, "x", dry_run=False)
+                flow.change(asked, {}, lambda _: None, key, "x", dry_run=False)
 
 
 def test_a_relative_config_in_a_deleted_directory_is_a_clear_error(

@@ -49,13 +49,21 @@ def test_variables_come_from_where_they_are_set_and_leave_other_lines_short(file
 
 def test_a_change_says_when_a_running_auto_backup_takes_it_over(file: Path) -> None:
     asked = Asked(config=str(file), profile="local")
-    changed = flow.change(asked, {}, "backup.also", '["env"]', dry_run=False)
+    changed = flow.change(asked, {}, lambda _: None, "backup.also", '["env"]', dry_run=False)
     assert "`scratchflow autobackup on`" in changed.takes_effect
-    of_another = flow.change(asked, {}, "profiles.gpu.backup.every", "5m", dry_run=False)
+    of_another = flow.change(
+        asked, {}, lambda _: None, "profiles.gpu.backup.every", "5m", dry_run=False
+    )
     assert "`scratchflow -p gpu autobackup on`" in of_another.takes_effect
-    assert flow.change(asked, {}, "backup.also", '["env"]', dry_run=False).takes_effect == ""
-    assert flow.change(asked, {}, "wait", "5m", dry_run=False).takes_effect == ""
-    assert "the next node" in flow.change(asked, {}, "scratch", "/s", dry_run=False).takes_effect
+    assert (
+        flow.change(asked, {}, lambda _: None, "backup.also", '["env"]', dry_run=False).takes_effect
+        == ""
+    )
+    assert flow.change(asked, {}, lambda _: None, "wait", "5m", dry_run=False).takes_effect == ""
+    assert (
+        "the next node"
+        in flow.change(asked, {}, lambda _: None, "scratch", "/s", dry_run=False).takes_effect
+    )
 
 
 def test_a_change_of_the_store_says_where_the_snapshots_stay_and_how_to_bring_them(
@@ -63,24 +71,24 @@ def test_a_change_of_the_store_says_where_the_snapshots_stay_and_how_to_bring_th
 ) -> None:
     file.write_text('[profiles.second]\nlogin = "aws"\nworkspace = "w 2"\n')
     asked = Asked(config=str(file))
-    changed = flow.change(asked, {}, "store", "/fsx/alice", dry_run=False)
+    changed = flow.change(asked, {}, lambda _: None, "store", "/fsx/alice", dry_run=False)
     stay, bring = changed.stays
     assert "stay in `~/scratchflow/w 2`" in stay
     assert "`scratchflow -p second --set 'store=~/scratchflow' snapshots list`" in stay
     assert "snapshots copy --all --to second`" in bring
     assert stay in list(_changed(changed))
-    assert flow.change(asked, {}, "store", "/fsx/alice", dry_run=False).stays == []
+    assert flow.change(asked, {}, lambda _: None, "store", "/fsx/alice", dry_run=False).stays == []
     assert "/fsx/alice/w 2" in flow.unset(asked, {}, "store", dry_run=True).stays[0]
 
 
 def test_the_way_that_brings_snapshots_along_leads_to_the_old_store(file: Path) -> None:
     file.write_text('[profiles.second]\nlogin = "aws"\nworkspace = "w"\n')
     asked = Asked(config=str(file))
-    _, bring = flow.change(asked, {}, "store", "/fsx/alice", dry_run=False).stays
+    _, bring = flow.change(asked, {}, lambda _: None, "store", "/fsx/alice", dry_run=False).stays
     words = shlex.split(bring.split("`")[1])
     overrides = {"store": words[2].partition("=")[2], "workspace": words[4].partition("=")[2]}
     assert words[:2] == ["scratchflow", "--set"]
-    profiles.copy(asked, {}, words[-2], words[-1], overrides, dry_run=False)
+    profiles.copy(asked, {}, lambda _: None, words[-2], words[-1], overrides, dry_run=False)
     old = load_settings(Asked(config=str(file), profile="second-old"), {}).profile
     assert (old.store, old.workspace) == ("~/scratchflow", "w")
 
@@ -88,7 +96,9 @@ def test_the_way_that_brings_snapshots_along_leads_to_the_old_store(file: Path) 
 def test_another_workspace_says_where_the_snapshots_stay(file: Path) -> None:
     file.write_text('[profiles.second]\nlogin = "aws"\n')
     asked = Asked(config=str(file))
-    (stay,) = flow.change(asked, {}, "workspace", "thesis", dry_run=True).stays
+    (stay,) = flow.change(asked, {}, lambda _: None, "workspace", "thesis", dry_run=True).stays
     assert "`scratchflow -p second --set workspace=work snapshots list`" in stay
-    assert flow.change(asked, {}, "alias", "a", dry_run=True).stays == []
-    assert flow.change(asked, {}, "profiles.new.store", "/x", dry_run=True).stays == []
+    assert flow.change(asked, {}, lambda _: None, "alias", "a", dry_run=True).stays == []
+    assert (
+        flow.change(asked, {}, lambda _: None, "profiles.new.store", "/x", dry_run=True).stays == []
+    )

@@ -97,12 +97,22 @@ def test_the_list_has_the_request_and_the_node_that_this_machine_knows_of(
 
 def test_a_value_that_cannot_be_is_told_as_the_one_that_was_typed(desk: Desk) -> None:
     with pytest.raises(ConfigBadValue, match=r"`profiles\.long\.slurm\.time` \(what you typed\)"):
-        copy(desk.asked, ENVIRONMENT, "uni", "long", {"slurm.time": "soon"}, dry_run=False)
+        copy(
+            desk.asked,
+            ENVIRONMENT,
+            lambda _: None,
+            "uni",
+            "long",
+            {"slurm.time": "soon"},
+            dry_run=False,
+        )
     assert desk.file.read_text() == FILE
 
 
 def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) -> None:
-    copy(desk.asked, ENVIRONMENT, "uni", "long", {"slurm.time": "2-0"}, dry_run=False)
+    copy(
+        desk.asked, ENVIRONMENT, lambda _: None, "uni", "long", {"slurm.time": "2-0"}, dry_run=False
+    )
     first, second = desk.profile("uni"), desk.profile("long")
     assert second.slurm.extra == first.slurm.extra
     assert second.environment.variables == {"A_B": "x = 1"}
@@ -114,33 +124,33 @@ def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) ->
 
 def test_a_second_profile_leaves_commands_without_p_with_the_first(desk: Desk) -> None:
     desk.file.write_text('[profiles.uni]\nlogin = "aws"\n')
-    copy(desk.asked, ENVIRONMENT, "uni", "long", {}, dry_run=False)
+    copy(desk.asked, ENVIRONMENT, lambda _: None, "uni", "long", {}, dry_run=False)
     assert load_settings(desk.asked, ENVIRONMENT).name == "uni"
-    add(desk.asked, ENVIRONMENT, "third", {"login": "x"}, dry_run=False)
+    add(desk.asked, ENVIRONMENT, lambda _: None, "third", {"login": "x"}, dry_run=False)
     assert load_settings(desk.asked, ENVIRONMENT).name == "uni"
     desk.file.write_text("")
-    add(desk.asked, ENVIRONMENT, "alone", {"login": "x"}, dry_run=False)
+    add(desk.asked, ENVIRONMENT, lambda _: None, "alone", {"login": "x"}, dry_run=False)
     assert "default_profile" not in desk.file.read_text()
 
 
 def test_where_nobody_has_chosen_among_several_nothing_is_chosen_for_them(desk: Desk) -> None:
     desk.file.write_text('[profiles.uni]\nlogin = "aws"\n\n[profiles.lab]\nlogin = "lab"\n')
-    add(desk.asked, ENVIRONMENT, "third", {"login": "x"}, dry_run=False)
+    add(desk.asked, ENVIRONMENT, lambda _: None, "third", {"login": "x"}, dry_run=False)
     assert "default_profile" not in desk.file.read_text()
 
 
 def test_a_name_that_is_taken_or_unknown_changes_nothing(desk: Desk) -> None:
     for name in ("uni", "local"):
         with pytest.raises(UsageInvalid, match="already"):
-            add(desk.asked, ENVIRONMENT, name, {"login": "x"}, dry_run=False)
+            add(desk.asked, ENVIRONMENT, lambda _: None, name, {"login": "x"}, dry_run=False)
     with pytest.raises(ConfigNoProfile):
-        copy(desk.asked, ENVIRONMENT, "none", "new", {}, dry_run=False)
+        copy(desk.asked, ENVIRONMENT, lambda _: None, "none", "new", {}, dry_run=False)
     assert desk.file.read_text() == FILE
 
 
 def test_dry_runs_show_the_change_and_do_not_make_it(desk: Desk) -> None:
     shown = [
-        add(desk.asked, ENVIRONMENT, "new", {"login": "x"}, dry_run=True).diff,
+        add(desk.asked, ENVIRONMENT, lambda _: None, "new", {"login": "x"}, dry_run=True).diff,
         use(desk.asked, ENVIRONMENT, "lab", dry_run=True).diff,
         desk.remove("uni", dry_run=True).diff,
     ]

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.settings import Asked
 from scratchflow.config.sites import GENERIC, site_named
+from scratchflow.flows import config, profiles
 from scratchflow.flows.setup.draft import Draft, SetupOptions, draft_for
 from scratchflow.flows.setup.own_entry import warn_of_own_entry
 from scratchflow.flows.setup.profiles import Known
@@ -43,9 +45,24 @@ def test_it_is_said_once_for_each_alias_and_not_of_one_that_no_entry_has(draft: 
     ]
 
 
+def test_a_change_of_the_configuration_says_it_of_an_alias_that_is_new(draft: Draft) -> None:
+    said: list[Event] = []
+    asked = Asked(config=str(draft.place), profile="uni")
+    draft.place.write_text('[profiles.uni]\nlogin = "login"\n')
+    config.change(asked, {}, said.append, "alias", "gpu_box", dry_run=True)
+    config.change(asked, {}, said.append, "alias", "gpu_box", dry_run=False)
+    assert len(said) == 2
+    assert "`scratchflow -p uni config set alias NAME` chooses another" in str(said[0])
+    config.change(asked, {}, said.append, "alias", "gpu_box", dry_run=False)
+    config.change(asked, {}, said.append, "alias", "free", dry_run=False)
+    assert len(said) == 2
+    profiles.copy(asked, {}, said.append, "uni", "two", {"alias": "gpu_box"}, dry_run=False)
+    assert "`scratchflow -p two config set alias NAME`" in str(said[2])
+
+
 def test_the_proposed_alias_is_one_that_no_entry_has(draft: Draft) -> None:
-    config = Path("~/.ssh/config").expanduser()
-    config.write_text("Host compile_machine\n  HostName mine\n")
+    ssh_config = Path("~/.ssh/config").expanduser()
+    ssh_config.write_text("Host compile_machine\n  HostName mine\n")
     options = SetupOptions(login="login")
     site = site_named(GENERIC)
     fresh = draft_for(draft.place, Known({}), options, cluster(), site)
