@@ -27,6 +27,7 @@ from scratchflow.model.errors.workspace import (
     UnsavedAtFormerScratch,
     WorkspaceAtFormerScratch,
     WorkspaceIsLink,
+    WorkspaceRenamed,
 )
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.requests import Look, Nothing
@@ -39,6 +40,7 @@ from scratchflow.node.environment.missing import missing_in_words, missing_layer
 from scratchflow.node.former_scratch import require_at_scratch
 from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
+from scratchflow.node.renamed import refuse_renamed
 from scratchflow.node.same_store import require_same_store
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.process.parallel import as_done
@@ -124,7 +126,7 @@ def check_node(
             *limits,
             *(_check_freshness(at_node) if store.ok else []),
             *_check_scratch(at_node.workspace),
-            _check_former_scratch(at_node)
+            _check_place(at_node)
             or _check_workspace(settings, environment, at_node.workspace, at_node.job_name),
             *_check_environment(settings, at_node.workspace, node),
         ]
@@ -237,11 +239,12 @@ def _check_workspace(
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
 
 
-def _check_former_scratch(at_node: NodeContext) -> Check | None:
-    """A check only if this job has the workspace where scratch was before it was changed."""
+def _check_place(at_node: NodeContext) -> Check | None:
+    """A check only if this job has the workspace where scratch was before it was changed, or under another name."""
     try:
         require_at_scratch(at_node)
-    except (WorkspaceAtFormerScratch, UnsavedAtFormerScratch) as error:
+        refuse_renamed(at_node)
+    except (WorkspaceAtFormerScratch, UnsavedAtFormerScratch, WorkspaceRenamed) as error:
         return Check(name="workspace", ok=False, detail=str(error), fix=error.shown_hint)
     except ScratchflowError:  # of a store that cannot be read: its own check says so
         return None

@@ -68,9 +68,12 @@ def former_places(workspace: Workspace, profile: str, record: NodeRecord) -> Ite
 
 
 def require_workspace_here(context: NodeContext) -> None:
-    """WorkspaceMissing when the workspace is not there; where `scratch` was changed, the error that says where it is."""
+    """WorkspaceMissing when the workspace is not there; where `scratch` was changed or it was renamed, the error that says where it is."""
     if not context.workspace.path.is_dir():
         require_at_scratch(context)
+        from scratchflow.node.renamed import refuse_renamed  # hardly anybody renames it
+
+        refuse_renamed(context)
         raise WorkspaceMissing(path=context.workspace.path)
 
 

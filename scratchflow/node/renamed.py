@@ -15,7 +15,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.former import Former, beside, number_of, read_former
-from scratchflow.workspace.notes import known_workspaces, noted_base
+from scratchflow.workspace.notes import known_workspaces, noted_base, read_restoring
 from scratchflow.workspace.workspace import Workspace
 
 
@@ -46,6 +46,15 @@ def renamed_error(context: NodeContext, now: Path) -> WorkspaceRenamed:
     )
 
 
+def refuse_renamed(context: NodeContext) -> None:
+    """WorkspaceRenamed when the workspace is missing because it has another name now, and no restore is under way."""
+    if read_restoring(context.workspace) is not None:
+        return
+    now = renamed_to(context.workspace, context.store)
+    if now is not None:
+        raise renamed_error(context, now)
+
+
 def all_renamed(workspace: Workspace, store: Path) -> list[Path]:
     """Every directory beside the workspace that was it once, and was not made a workspace of its own since."""
     return sorted(_renamed(workspace, store).values())
@@ -53,11 +62,13 @@ def all_renamed(workspace: Workspace, store: Path) -> list[Path]:
 
 def warn_of_renamed(context: NodeContext, notify: Notifier) -> None:
     """Before something is done to the workspace beside them: nobody would look for them later."""
+    scratch = context.workspace.scratch
+    last = renamed_to(context.workspace, context.store)
     for path in all_renamed(context.workspace, context.store):
-        message = (
-            f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it;"
-            f" {ways_out(context.workspace.scratch, path)}"
-        )
+        ways = ways_out(scratch, path)
+        if path == last:
+            ways = f"{_way_back(context.workspace, path)}, {ways}"
+        message = f"`{printable(path)}` was the workspace until it was renamed, and nothing saves it; {ways}"
         notify.warn("workspace.renamed", b"", message)
 
 
@@ -67,6 +78,14 @@ def ways_out(scratch: Path, path: Path) -> str:
     saving = f"scratchflow --set {quote(f'workspace={name}')} backup"
     deleting = on_scratch(scratch, "rm", "-r", name)
     return printable(f"`{saving}` saves `{name}`, `{deleting}` deletes it")
+
+
+def _way_back(workspace: Workspace, path: Path) -> str:
+    """Into the place of a workspace that was brought meanwhile it would be moved by a plain `mv`: `-T` refuses."""
+    now = str(path.relative_to(workspace.scratch))
+    back = on_scratch(workspace.scratch, "mv", "-T", now, workspace.name)
+    name = printable(workspace.name)
+    return f"`{printable(back)}` gives it its name back while there is no `{name}`"
 
 
 def _renamed(workspace: Workspace, store: Path) -> dict[Former, Path]:

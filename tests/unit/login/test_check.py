@@ -102,6 +102,17 @@ def _workspace_at(held: Login, environment: dict[str, str]) -> str:
     return next(one.detail for one in checks if one.name == "workspace")
 
 
+def test_a_renamed_workspace_is_named_with_the_way_back(held: Login) -> None:
+    desk = held.desk
+    desk.work.mkdir(exist_ok=True)
+    desk.backup()
+    desk.work.rename(desk.scratch / "thesis")
+    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
+    assert "was renamed to" in _workspace_at(held, environment)
+    (desk.scratch / "thesis").rename(desk.work)
+    assert "was renamed to" not in _workspace_at(held, environment)
+
+
 def found(login: Login) -> dict[str, Check]:
     seen = check_login(LoginHost(login.settings, login.environment, lambda _: None))
     return {one.name: one for one in seen.checks}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
@@ -11,9 +12,13 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors.workspace import WorkspaceMissing, WorkspaceRenamed
-from scratchflow.model.requests import Backup, SaveNode, Settle
+from scratchflow.model.events import Warned
+from scratchflow.model.requests import Backup, DiffWorkspace, Restore, RunAt, SaveNode, Settle
 from scratchflow.node.backup import requested_backup
+from scratchflow.node.history.live_diff import diff_workspace
 from scratchflow.node.renamed import all_renamed, renamed_to
+from scratchflow.node.restore.restore import requested_restore
+from scratchflow.node.run_place import run_place
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.store.nodes import read_nodes, record_node
@@ -98,6 +103,37 @@ def test_a_backup_by_hand_names_it_and_the_way_back(renamed: Desk, *, dry_run: b
     rmtree(renamed.scratch / "thesis")
     with pytest.raises(WorkspaceMissing):
         requested_backup(renamed.context, renamed.notify, Backup())
+
+
+def test_a_restore_names_the_way_back_and_its_dry_run_does(renamed: Desk) -> None:
+    way = f"`scratchflow run --cwd {renamed.scratch} -- mv -T thesis work` gives it its name back"
+    for dry_run in (True, False):
+        renamed.events.clear()
+        requested_restore(renamed.context, renamed.notify, Restore(dry_run=dry_run))
+        (said,) = [one.message for one in renamed.events if isinstance(one, Warned)]
+        assert f"nothing saves it; {way} while there is no `work`, `scratchflow --set" in said
+    # Typed after the restore it does not put the one into the other.
+    moved = subprocess.run(["mv", "-T", "thesis", "work"], cwd=renamed.scratch, check=False)
+    assert moved.returncode != 0
+    assert (renamed.scratch / "thesis/unsaved").exists()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda desk: diff_workspace(desk.context, desk.notify, DiffWorkspace()),
+        lambda desk: run_place(desk.context, desk.notify, RunAt()),
+    ],
+)
+def test_whatever_needs_the_workspace_names_it_and_the_way_back(
+    renamed: Desk, ask: Callable[[Desk], object]
+) -> None:
+    with pytest.raises(WorkspaceRenamed) as refused:
+        ask(renamed)
+    assert "-- mv thesis work`" in refused.value.shown_hint
+    rmtree(renamed.scratch / "thesis")
+    with pytest.raises(WorkspaceMissing):
+        ask(renamed)
 
 
 def test_of_an_earlier_job_it_is_said_and_up_goes_on(renamed: Desk) -> None:
