@@ -254,6 +254,8 @@ def _other(other: OtherShown) -> str:
     who = who if other.is_saved else "no auto-backup"
     if other.store_missing and not other.is_saved:
         return f"{other.path}; its store {other.store_missing} is not there: whether it is saved is not known"
+    if other.restoring:
+        return f"{other.path}: half restored from snapshot {shown_id(other.restoring)}; no backup is taken of it"
     if other.snapshot and other.newer:
         newer = f"the store has a newer one, {shown_id(other.newer)}"
         old = f"an older copy, from snapshot {shown_id(other.snapshot)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -25,7 +25,14 @@ from scratchflow.store.nodes import (
     read_nodes,
     record_node,
 )
-from scratchflow.workspace.notes import cache_path, noted_base, read_base, write_base
+from scratchflow.workspace.notes import (
+    Restoring,
+    begin_restoring,
+    cache_path,
+    noted_base,
+    read_base,
+    write_base,
+)
 
 if TYPE_CHECKING:
     from scratchflow.archive.scan.cache import ScanCache
@@ -109,6 +116,13 @@ def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier)
         record_node(place, ours)
     except ScratchflowError as error:
         notify.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
+
+
+def note_restore_begun(context: NodeContext, snapshot: str, mode: Literal["full", "delta"]) -> None:
+    """Notes that a restore begins, into a workspace of which nothing else says whose it is until the end."""
+    store, profile = str(context.store), context.settings.name
+    note = Restoring(snapshot=snapshot, mode=mode, store=store, profile=profile)
+    begin_restoring(context.workspace, note)
 
 
 def note_half_restored(context: NodeContext, snapshot: str) -> None:

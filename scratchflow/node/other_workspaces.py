@@ -17,7 +17,7 @@ from scratchflow.node.settle import present_base
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.identity import read_store_id
-from scratchflow.workspace.notes import Base, known_workspaces, noted_base
+from scratchflow.workspace.notes import Base, known_workspaces, noted_base, read_restoring
 from scratchflow.workspace.workspace import Workspace
 
 
@@ -44,8 +44,10 @@ def _is_other(context: NodeContext, name: str) -> bool:
 def as_known(context: NodeContext, name: str) -> NodeContext:
     """This machine with that workspace's settings, as far as its last manifest has them."""
     scratch = context.workspace.scratch
-    base = noted_base(Workspace(scratch, name))
+    base = came_from(context, name)
     known = _known(scratch, name, base) if base else None
+    if known is None and half_restored_from(context, name):
+        known = _Known([], [])  # none is saved before the restore has ended
     if base is None or known is None:
         raise WorkspaceUnknown("no store has the snapshot that it came from")
     profile = context.profile
@@ -60,6 +62,30 @@ def as_known(context: NodeContext, name: str) -> NodeContext:
         # The login host named the id of the profile's own place. This one is known by its snapshot.
         store_seen=None,
     )
+
+
+def came_from(context: NodeContext, name: str) -> Base | None:
+    """The snapshot that it came from; while its restore has not finished, the one that is restored.
+
+    That note is read first: a restore that ends between the two looks has noted its snapshot by then.
+    """
+    workspace = Workspace(context.workspace.scratch, name)
+    half = read_restoring(workspace)
+    base = noted_base(workspace)
+    half = half or read_restoring(workspace)
+    if base is not None or half is None:
+        return base
+    return Base(
+        snapshot=half.snapshot,
+        store=half.store or str(context.store),
+        profile=half.profile or context.settings.name,
+    )
+
+
+def half_restored_from(context: NodeContext, name: str) -> str:
+    """The snapshot of a restore into it that has not finished; empty when there is none."""
+    half = read_restoring(Workspace(context.workspace.scratch, name))
+    return half.snapshot if half else ""
 
 
 class _Known(msgspec.Struct, frozen=True):

@@ -18,11 +18,12 @@ import msgspec
 from scratchflow.archive.scan.ignore import patterns_in_force
 from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import RestoreIncomplete, RestoreUnfinishable
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import BackupTaken, NodeSaved
-from scratchflow.model.text import printable
+from scratchflow.model.text import printable, restore_command
 from scratchflow.node.backup import backup, foretell_backup
 from scratchflow.node.base_note import is_of_this_job, leave, was_of_this_job
 from scratchflow.node.check_saved import check_saved
@@ -141,6 +142,15 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         goes_with_job=context.scratch_goes_with_job,
         foretold=saving.foretold,
     )
+
+
+def _end_restore(error: RestoreIncomplete, name: str, store: str) -> str:
+    """For a workspace that is half of two states, of which no backup is taken."""
+    finish = restore_command(name, store)
+    leave_it = f"`{finish} --abandon` takes a snapshot of what is there, and leaves it as it is"
+    if isinstance(error, RestoreUnfinishable):
+        return f"the store does not have {error.fields['snapshot']} any more: {leave_it}"
+    return f"`{finish}` finishes it; {leave_it}"
 
 
 def _delete_or_move(context: NodeContext, name: str) -> str:
@@ -334,11 +344,24 @@ def _save_other(
 ) -> _Other | None:
     """Into the store that it came from, as its last snapshot was taken; None when it could not be saved."""
     try:
-        there = as_known(context, name)
+        return _save_known(context, notify, saving, as_known(context, name))
+    except WorkspaceUnknown as error:
+        saving.unsaved.add_path(f"{name} ({error})", "unknown", _delete_or_move(context, name))
+    except ScratchflowError as error:
+        saving.unsaved.add_path(f"{name} ({error})", error.code, error.shown_hint)
+    return None
+
+
+def _save_known(
+    context: NodeContext, notify: Notifier, saving: _Saving, there: NodeContext
+) -> _Other | None:
+    path, store, profile = there.workspace.path, there.store, there.settings.name
+    name, other_store = there.workspace.name, str(store) if store != context.store else ""
+    try:
         if saving.request.left and not saving.request.dry_run:
-            leave(there, find_place(there.store, name))
+            leave(there, find_place(store, name))
         is_old = is_old_copy(there)
-        is_worked_in = is_of_this_job(there, find_place(there.store, name))
+        is_worked_in = is_of_this_job(there, find_place(store, name))
         final = SnapshotOptions(
             message=saving.request.message,
             purpose="final",
@@ -346,14 +369,11 @@ def _save_other(
             beside=is_old or saving.request.beside,
         )
         saved = _held(there, notify, saving, final).taken
-    except WorkspaceUnknown as error:
-        saving.unsaved.add_path(f"{name} ({error})", "unknown", _delete_or_move(context, name))
-        return None
-    except ScratchflowError as error:
-        saving.unsaved.add_path(f"{name} ({error})", error.code, error.shown_hint)
+    except RestoreIncomplete as error:
+        half = f"{name} (its restore of {error.fields['snapshot']} has not finished)"
+        saving.unsaved.add_path(half, f"half {name}", _end_restore(error, name, other_store))
         return None
     saving.unsaved.add(saved)
-    path, store, profile = there.workspace.path, there.store, there.settings.name
     if (
         name == context.workspace.name and saved.snapshot
     ):  # nobody expects it there; whoever asks names the others
@@ -365,7 +385,7 @@ def _save_other(
     stored = saved.kind != "unchanged"
     return _Other(
         snapshot=saved.snapshot,
-        store=str(store) if store != context.store else "",
+        store=other_store,
         is_own=profile == context.settings.name and not is_old and (is_worked_in or stored),
         is_old=is_old,
         stored=stored,

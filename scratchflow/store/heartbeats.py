@@ -42,6 +42,8 @@ class OtherWorkspace(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     # An auto-backup of its own runs on this node and saves it.
     own_loop: bool = False
+    # The snapshot of a restore into it that has not finished: no backup is taken of it.
+    restoring: str = ""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):

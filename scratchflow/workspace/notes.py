@@ -50,6 +50,9 @@ class Restoring(msgspec.Struct, frozen=True, kw_only=True):
 
     snapshot: str
     mode: Literal["full", "delta"]
+    # Whose it is while no base is noted; empty in notes of earlier versions.
+    store: str = ""
+    profile: str = ""
 
 
 def read_base(workspace: Workspace, store: Path) -> str | None:

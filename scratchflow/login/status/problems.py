@@ -28,7 +28,7 @@ from scratchflow.model.results.status import (
     SessionShown,
     WorkspaceShown,
 )
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, restore_command
 from scratchflow.model.times import iso_time
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue
@@ -255,9 +255,18 @@ def _on_further_nodes(autobackup: AutobackupShown) -> Iterator[Problem]:
 
 
 def unsaved_others(others: list[OtherShown]) -> Iterator[Problem]:
-    """Other workspaces on the node whose last automatic backup failed."""
+    """Other workspaces on the node that are half restored, or whose last automatic backup failed."""
     for other in others:
-        if other.last_error:
+        if other.restoring:
+            finish = restore_command(other.name, other.other_store)
+            yield Problem(
+                name="restore.incomplete",
+                detail=f"the restore of {other.restoring} into `{other.path}` has not finished: it is half of two"
+                " states, and no backup is taken of it",
+                fix=f"if it does not run any more, `{finish}` finishes it, and"
+                f" `{finish} --abandon` leaves it as it is",
+            )
+        elif other.last_error:
             yield Problem(
                 name="autobackup.failed",
                 detail=f"the last automatic backup of `{other.path}` failed: {other.last_error}",

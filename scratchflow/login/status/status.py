@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -45,7 +46,6 @@ from scratchflow.login.status.store import (
     Now,
     autobackup_shown,
     half_restored_from,
-    others_shown,
     read_node_files,
     snapshots_shown,
     workspace_shown,
@@ -85,7 +85,7 @@ from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses
 from scratchflow.workspace.servers import read_servers
-from scratchflow.workspace.workspace import expand
+from scratchflow.workspace.workspace import Workspace, expand
 
 
 def look(
@@ -258,7 +258,7 @@ def _stored(
         store = expand(settings.profile.store, environment)
         is_there = workspace.exists is True
         renamed = tuple(workspace_renamed(login, held, heartbeat, is_there=is_there))
-        others = others_shown(there, files.last_of(held), store)
+        others = _others(there, files.last_of(held), store)
         snapshots = snapshots_shown(catalogue, verified, now.wall_s)
         to_lose = held if workspace.exists else None
         mirror = mirror_shown(settings.profile.backup.mirror, place, catalogue)
@@ -310,6 +310,14 @@ def _stored(
             autobackup=AutobackupShown(enabled=False, every_s=every_s),
             problems=(Problem(name=error.code, detail=str(error), fix=error.shown_hint),),
         )
+
+
+def _others(workspace: Workspace, heartbeat: Heartbeat | None, store: Path) -> list[OtherShown]:
+    if heartbeat is None or not heartbeat.others:
+        return []
+    from scratchflow.login.status.others import others_shown  # most nodes have no other one
+
+    return others_shown(workspace, heartbeat, store)
 
 
 def _session(login: LoginHost) -> SessionShown:

@@ -121,11 +121,15 @@ class OtherShown(msgspec.Struct, frozen=True, kw_only=True):
     own_autobackup: bool = False
     """An auto-backup of its own saves it."""
     is_saved: bool = True
-    """False since the auto-backup has ended that saved it, and while its store is not there."""
+    """False since the auto-backup has ended that saved it, while its store is not there, and while a restore of it has not finished."""
     store_missing: str = ""
     """Where its snapshots should be, when the login host finds no directory there."""
     newer: str | None = None
     """The newest snapshot of that workspace in the store, when this copy does not come from it."""
+    restoring: str = ""
+    """The snapshot of a restore into it that has not finished: it is half of two states, and no backup is taken of it."""
+    other_store: str = ""
+    """Where its snapshots are, unless that is the profile's store."""
 
 
 class SessionShown(msgspec.Struct, frozen=True, kw_only=True):

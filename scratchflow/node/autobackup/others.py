@@ -17,6 +17,8 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.other_workspaces import (
     WorkspaceUnknown,
     as_known,
+    came_from,
+    half_restored_from,
     is_old_copy,
     other_workspaces,
 )
@@ -24,7 +26,6 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.heartbeats import OtherWorkspace
 from scratchflow.workspace.lock import has_loop
-from scratchflow.workspace.notes import noted_base
 from scratchflow.workspace.workspace import Workspace
 
 # What a heartbeat tells of them must fit into its file.
@@ -73,7 +74,7 @@ class OtherBackups:
             return []
 
     def _seen(self, workspace: Workspace) -> OtherWorkspace:
-        base = noted_base(workspace)
+        base = came_from(self._context, workspace.name)
         last = self._last.get(workspace.name)
         return OtherWorkspace(
             name=workspace.name,
@@ -82,6 +83,7 @@ class OtherBackups:
             time=last.time if last else None,
             error=last.error if last else "",
             own_loop=has_loop(workspace),
+            restoring=half_restored_from(self._context, workspace.name),
         )
 
     def _take(self, name: str, message: str, purpose: Purpose, *, job_ends: bool) -> OtherWorkspace:

@@ -22,7 +22,12 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.restore import NotSaved
 from scratchflow.model.results.restore import Restored
-from scratchflow.node.base_note import note_half_restored, note_restored, older_copy
+from scratchflow.node.base_note import (
+    note_half_restored,
+    note_restore_begun,
+    note_restored,
+    older_copy,
+)
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
@@ -55,13 +60,7 @@ from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_works
 from scratchflow.node.snapshot.take import Known, Saved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
-from scratchflow.workspace.notes import (
-    Restoring,
-    begin_restoring,
-    end_restoring,
-    forget_base,
-    noted_base,
-)
+from scratchflow.workspace.notes import end_restoring, forget_base, noted_base
 
 # What to do about a file that would be replaced and is in no snapshot.
 _INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
@@ -92,7 +91,7 @@ def restore_difference(
 
     # One that was cut short before its first change has left everything as it was.
     is_half = resume and noted_base(context.workspace) is None
-    begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
+    note_restore_begun(context, source.id, "delta")
     try:
         beside = options.beside or resume or older_copy(context) is not None
         saved = _save_changes(context, notify, source, beside=beside, is_half=is_half)

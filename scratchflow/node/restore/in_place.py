@@ -22,7 +22,13 @@ from scratchflow.model.errors.workspace import NoWorkspaceForPart, WorkspaceBehi
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import note_equal, note_half_restored, note_restored, older_copy
+from scratchflow.node.base_note import (
+    note_equal,
+    note_half_restored,
+    note_restore_begun,
+    note_restored,
+    older_copy,
+)
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.renamed import warn_of_renamed
@@ -66,7 +72,6 @@ from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
     Restoring,
-    begin_restoring,
     end_restoring,
     forget_base,
     read_base,
@@ -225,7 +230,7 @@ def _swap_in(context: NodeContext, source: Source, incoming: Path, aside: str) -
     """Takes the workspace's place. When the first rename fails, nothing was touched: no note stays."""
     first_change = FirstChange()
     resumed = read_restoring(context.workspace) is not None
-    begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="full"))
+    note_restore_begun(context, source.id, "full")
     forget_base(context.workspace)
     note_half_restored(context, source.id)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
 
@@ -11,18 +13,26 @@ import pytest
 from scratchflow.flows.clear.last_backup import require_saved
 from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.errors.workspace import WorkspaceMissing
-from scratchflow.model.events import Log
+from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import NodeSaved
 from scratchflow.node.history.history import list_snapshots
 from scratchflow.node.job.copies import CopyMark, mark_copy
+from scratchflow.node.progress import Notifier
 from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.jobs.records import make_job_directory
 from scratchflow.store.jobs.remove import remove_job
-from scratchflow.workspace.notes import forget_base, write_base
+from scratchflow.workspace.notes import (
+    Restoring,
+    begin_restoring,
+    end_restoring,
+    forget_base,
+    write_base,
+)
 from tests.unit.conftest import Desk, make_desk
+from tests.unit.node.restore.test_abandon import interrupt
 from tests.unit.store.jobs.test_records import record
 
 
@@ -543,3 +553,84 @@ def test_the_way_out_fits_why_something_is_not_saved(desk: Desk) -> None:
     assert way.startswith(
         "`scratchflow --set workspace=work.before-1 backup` saves `work.before-1`"
     )
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_another_workspace_that_is_half_restored_keeps_the_node(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, is_noted: bool
+) -> None:
+    """The notes of an earlier version do not say in which store its snapshots are."""
+    desk.write("work/file")
+    other = renamed(desk, "p2")
+    other.write("p2/file", "first")
+    first = str(other.backup().snapshot)
+    other.write("p2/file", "second")
+    interrupt(other, first, monkeypatch)
+    if not is_noted:
+        note = Restoring(snapshot=first, mode="delta")
+        begin_restoring(other.context.workspace, note)
+    for saved in (foretell(desk), save(desk)):
+        half = f"p2 (its restore of {first} has not finished)"
+        assert (saved.unsaved, saved.unsaved_paths) == (1, [half])
+        (way,) = saved.unsaved_ways
+        assert way.startswith("`scratchflow --set workspace=p2 restore` finishes it; `")
+        assert "`scratchflow --set workspace=p2 restore --abandon` takes a snapshot" in way
+        assert "p2" not in saved.other_files
+    with pytest.raises(NodeNotSaved, match="has not finished"):
+        require_saved("node-1", saved, verb="clear", leave_behind=False)
+    other.restore(abandon=True)
+    assert save(desk).unsaved == 0
+
+
+def test_one_whose_restore_cannot_be_finished_is_given_up(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = renamed(desk, "p2")
+    other.write("p2/file", "first")
+    first = str(other.backup().snapshot)
+    other.write("p2/file", "second")
+    interrupt(other, first, monkeypatch)
+    other.place.manifest(first).unlink()
+    (way,) = save(desk).unsaved_ways
+    assert way.startswith(f"the store does not have {first} any more: `scratchflow --set")
+    assert "restore --abandon`" in way
+    assert "rm -r" not in way
+    other.restore(abandon=True)
+    assert save(desk).unsaved == 0
+
+
+def test_a_half_restored_one_of_another_store_is_finished_from_there(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "elsewhere"
+    other = Desk(msgspec.structs.replace(renamed(desk, "p2").context, store=store))
+    other.write("p2/file", "first")
+    first = str(other.backup().snapshot)
+    other.write("p2/file", "second")
+    interrupt(other, first, monkeypatch)
+    (way,) = save(desk).unsaved_ways
+    assert way.startswith(f"`scratchflow --set store={store} --set workspace=p2 restore`")
+
+
+def test_a_restore_that_runs_in_another_workspace_is_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = renamed(desk, "p2")
+    other.write("p2/file", "first")
+    first = str(other.backup().snapshot)
+    other.write("p2/file", "second")
+    interrupt(other, first, monkeypatch)
+    waits = threading.Event()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Log) and "waiting for it" in event.message:
+            waits.set()
+
+    request = SaveNode(message="before clear")
+    with ThreadPoolExecutor() as pool, other.context.alone(lambda _: None):
+        saving = pool.submit(save_node, desk.context, Notifier(hear), request)
+        assert waits.wait(60)
+        write_base(other.context.workspace, other.context.store, first)
+        end_restoring(other.context.workspace)
+    saved = saving.result()
+    assert (saved.unsaved, saved.others) == (0, {"p2": other.ids[-1]})

@@ -1119,6 +1119,8 @@ export interface OtherShown {
   is_saved?: boolean;
   store_missing?: string;
   newer?: string | null;
+  restoring?: string;
+  other_store?: string;
 }
 
 /** A file that was collected: its path beneath the directory that it is taken to. */

@@ -17,11 +17,10 @@ from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
-from scratchflow.store.directory import open_place
-from scratchflow.store.heartbeats import OtherWorkspace, beat, read_heartbeats
+from scratchflow.store.heartbeats import OtherWorkspace
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
-from scratchflow.store.nodes import NodeRecord, read_nodes, record_node
+from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.testing.store import make_id
 from tests.unit.login.status.test_status import JOB, Login, with_layers
 
@@ -192,85 +191,6 @@ def other(login: Login, **fields: object) -> OtherWorkspace:
     found = msgspec.structs.replace(plain, **fields)
     (store / found.name).mkdir(exist_ok=True)
     return found
-
-
-def test_one_whose_store_is_gone_is_not_called_saved(held: Login) -> None:
-    gone = held.desk.context.store.with_name("moved away")
-    held.beat(workspace_exists=True, others=[other(held, name="w5"), other(held, store=str(gone))])
-    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-    assert f"{held.desk.scratch}/p2; its store {gone}/p2 is not there" in " ".join(lines.split())
-    assert lines.count("saves it") == 1, "that of w5, whose store is there"
-    gone.mkdir()
-    held.beat(workspace_exists=True, others=[other(held, store=str(gone), snapshot=None)])
-    lines = "\n".join(shown(held.look()))
-    assert "the same auto-backup saves it" in " ".join(lines.split())
-
-
-def test_each_workspace_on_the_node_is_named(held: Login) -> None:
-    held.beat(workspace_exists=True, others=[other(held), other(held, name="p3", own_loop=True)])
-    path = held.desk.scratch
-    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-    assert f"{path}/p2, from snapshot abcdef; the same auto-backup saves it" in lines
-    assert f"{path}/p3, from snapshot abcdef; an auto-backup of its own saves it" in lines
-    assert held.problems() == []
-
-
-def test_also_when_the_auto_backup_has_been_switched_off(held: Login) -> None:
-    held.beat(phase="ended", others=[other(held, error="no space")])
-    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-    assert f"{held.desk.scratch}/p2, from snapshot abcdef; no auto-backup saves it" in lines
-
-
-def test_an_older_copy_of_another_workspace_is_told_as_that(held: Login) -> None:
-    place = open_place(held.desk.context.store, "p2")
-    newest = make_id(60, "943696")
-    for snapshot in (make_id(), newest):
-        place.manifest(snapshot).write_text("{}")
-    held.beat(workspace_exists=True, others=[other(held), other(held, name="p3")])
-    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-    old = "p2: an older copy, from snapshot abcdef; the store has a newer one, 943696;"
-    assert old in lines
-    assert "p3, from snapshot abcdef; the same" in lines
-    elsewhere = other(held, store="/another/store")
-    held.beat(workspace_exists=True, others=[other(held, snapshot=newest), elsewhere])
-    assert [one.newer for one in held.look().others] == [None, None]
-
-
-def test_a_copy_that_was_saved_since_the_heartbeat_is_not_told_as_older(held: Login) -> None:
-    """As by the `clear` of another profile: the newest snapshot was taken of this very copy."""
-    place = open_place(held.desk.context.store, "p2")
-    newest = make_id(60, "943696")
-    for snapshot in (make_id(), newest):
-        place.manifest(snapshot).write_text("{}")
-    held.beat(phase="ended")
-    own = read_heartbeats(held.place)[0]
-    beat(place, own)
-    held.beat(seconds_ago=20, workspace_exists=True, others=[other(held, own_loop=True)])
-
-    def saved(path: Path, *, seconds_ago: float) -> str:
-        record = NodeRecord(
-            node=own.node,
-            snapshot=newest,
-            workspace_path=str(path),
-            job_id=8,
-            time=iso_time(time.time() - seconds_ago) or "",
-        )
-        record_node(place, record)
-        return "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-
-    there = held.desk.scratch / "p2"
-    assert f"{there}, from snapshot 943696; the same auto-backup saves it" in saved(
-        there, seconds_ago=10
-    )
-    assert "p2: an older copy, from snapshot abcdef" in saved(there, seconds_ago=40)
-    assert "p2: an older copy, from snapshot abcdef" in saved(Path("/other/p2"), seconds_ago=10)
-
-
-def test_another_workspace_that_cannot_be_saved_is_a_problem(held: Login) -> None:
-    held.beat(workspace_exists=True, others=[other(held, error="no space")])
-    (problem,) = held.look().problems
-    assert (problem.name, "p2` failed: no space" in problem.detail) == ("autobackup.failed", True)
-    assert problem.fix == "`scratchflow --set workspace=p2 backup` shows why"
 
 
 def test_with_set_workspace_the_auto_backup_that_saves_it_too_is_shown(held: Login) -> None:

@@ -14,6 +14,7 @@ from scratchflow.node.autobackup.others import OtherBackups
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.workspace.lock import LOOP_LOCK, has_loop
 from tests.unit.conftest import Desk, make_desk
+from tests.unit.node.restore.test_abandon import interrupt
 from tests.unit.node.test_other_workspaces import second
 
 
@@ -75,6 +76,22 @@ def test_a_failure_is_told_and_the_next_one_is_saved_all_the_same(others: Others
     errors = {one.name: one.error for one in others.backups.seen()}
     assert errors == {"p2": "no store has the snapshot that it came from", "p3": ""}
     assert any("`p2`: automatic: failed" in line for line in others.lines)
+
+
+def test_one_that_is_half_restored_is_told_as_that(
+    others: Others, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = others.other.ids[0]
+    others.other.write("p2/file", "second")
+    interrupt(others.other, first, monkeypatch)
+    others.backups.take("automatic", "auto")
+    (seen,) = others.backups.seen()
+    assert (seen.restoring, seen.store) == (first, str(others.desk.context.store))
+    assert "did not finish" in seen.error
+    others.other.restore(first)
+    others.backups.take("automatic", "auto")
+    (seen,) = others.backups.seen()
+    assert (seen.restoring, seen.error) == ("", "")
 
 
 def test_a_note_that_may_not_be_read_does_not_end_the_loop(others: Others) -> None:
