@@ -172,6 +172,9 @@ def _shown_abandoned(restored: Restored) -> Iterator[str]:
         yield f"would save `{target}` as it is, and give up the restore of {named(restored.abandoned or '')}"
     elif restored.safety_snapshot:
         yield f"the restore of {named(restored.abandoned or '')} is given up; `{target}` stays as it is"
+        if restored.committed_as:
+            yield f"what is there is the newest again, as snapshot {shown_id(restored.committed_as)}"
+            return
         yield f"what is there is in snapshot {shown_id(restored.safety_snapshot)}"
     else:
         yield f"the restore of {named(restored.abandoned or '')} is given up; nothing is at `{target}`"

@@ -42,8 +42,8 @@ from scratchflow.node.restore.checks import (
 )
 from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.saving import (
+    commit_restored,
     held_by,
-    locked_store,
     safety_snapshot,
     save_now,
     saves_first,
@@ -67,7 +67,7 @@ from scratchflow.node.same_store import open_store, require_writable_store
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import scan_workspace
-from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
+from scratchflow.node.snapshot.take import Known, Saved
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import (
@@ -142,15 +142,8 @@ def make_newest(
     if known and known.before and _is_held_by_newest(known.before, catalogue, source):
         note_equal(context, place, catalogue.newest_id, known.before.cache, notify)
         return restored
-    message = f"restored {restored.snapshot}"
-    options = SnapshotOptions(
-        allow_shrink=True, message=message, purpose="restored", even_unchanged=True
-    )
-    with locked_store(context, notify) as lock:
-        snapshot = None
-        if known and _covers(source, context.workspace):
-            snapshot = commit_again(context, lock, notify, manifest, known, options)
-        snapshot = snapshot or take_snapshot(context, lock, notify, options).snapshot
+    whole = known if known and _covers(source, context.workspace) else None
+    snapshot = commit_restored(context, notify, manifest, whole)
     return msgspec.structs.replace(restored, committed_as=snapshot)
 
 

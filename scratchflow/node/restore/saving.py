@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from scratchflow.archive.restore.displace import Held
 from scratchflow.archive.scan.cache import recheck_flags
+from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.context import NodeContext
@@ -19,7 +20,13 @@ from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.allowed import unfinished_restore
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan
-from scratchflow.node.snapshot.take import Saved, save_workspace
+from scratchflow.node.snapshot.take import (
+    Known,
+    Saved,
+    commit_again,
+    save_workspace,
+    take_snapshot,
+)
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.staging import occupied_roots
@@ -67,6 +74,22 @@ def save_now(
         if context.monotonic() - started_s > _STALE_AFTER_S:
             prepared = None  # somebody may have changed something while we waited
         return save_workspace(context, lock, notify, options, prepared)
+
+
+def commit_restored(
+    context: NodeContext, notify: Notifier, manifest: Manifest, known: Known | None
+) -> str | None:
+    """The state of that snapshot, which has been restored, as a new and newest one.
+
+    Without what is known of the workspace, which has to be all of it, the files are looked at.
+    """
+    message = f"restored {manifest.id}"
+    options = SnapshotOptions(
+        allow_shrink=True, message=message, purpose="restored", even_unchanged=True
+    )
+    with locked_store(context, notify) as lock:
+        snapshot = commit_again(context, lock, notify, manifest, known, options) if known else None
+        return snapshot or take_snapshot(context, lock, notify, options).snapshot
 
 
 def safety_snapshot(saved: Saved) -> str | None:

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import rmtree
 
 import msgspec
 import pytest
 
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.displace import Displacing
+from scratchflow.cli.restore_call import shown_restored
 from scratchflow.config.settings import Asked, load_settings
+from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.restore import NothingUnfinished, RestoreIncomplete
+from scratchflow.model.requests import Settle
 from scratchflow.node.backup import backup
 from scratchflow.node.context import node_context
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.node.settle import settle
 from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.retention import readers
 from scratchflow.store.retention.prune import prune
 from scratchflow.store.retention.sweep import sweep
-from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
+from scratchflow.workspace.notes import (
+    Restoring,
+    begin_restoring,
+    forget_base,
+    read_base,
+    read_restoring,
+)
 from tests.unit.conftest import Desk, make_desk
 
 
@@ -38,6 +50,19 @@ def interrupt(desk: Desk, snapshot: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
     with monkeypatch.context() as patched:
         patched.setattr(deltas, "apply", die)
+        with pytest.raises(PowerCut):
+            desk.restore(snapshot)
+
+
+def cut_before_the_end(desk: Desk, snapshot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restore that dies when all is written and noted, before it is over."""
+
+    def die(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scratchflow.node.restore.delta.end_restoring", die)
+        patched.setattr("scratchflow.node.restore.in_place.end_restoring", die)
         with pytest.raises(PowerCut):
             desk.restore(snapshot)
 
@@ -63,6 +88,67 @@ def test_an_abandoned_restore_is_saved_and_over(
     desk.restore(str(abandoned.safety_snapshot), to=tmp_path / "x")
     assert (tmp_path / "x/work/README").read_text() == "half of two states"
     assert desk.backup(purpose="auto").kind == "unchanged"
+
+
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_what_an_abandoned_restore_had_written_to_the_end_is_the_newest_work(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
+) -> None:
+    desk = Desk(msgspec.structs.replace(desk.context, node="node-1", job_id=1))
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    desk.backup()
+    if not is_warm:
+        rmtree(desk.work)
+        forget_base(desk.context.workspace)
+    desk = Desk(msgspec.structs.replace(desk.context, job_id=2))
+    cut_before_the_end(desk, first, monkeypatch)
+    assert (desk.work / "README").read_text() == "hello"
+    abandoned = desk.restore(abandon=True)
+    newest = read_catalogue(desk.place).newest_readable
+    assert newest is not None
+    assert (newest.purpose, newest.parent, newest.message) == (
+        "restored",
+        first,
+        f"restored {first}",
+    )
+    assert abandoned.committed_as == newest.id
+    assert f"as snapshot {shown_id(newest.id)}" in "\n".join(shown_restored(abandoned))
+    assert read_base(desk.context.workspace, desk.context.store) == newest.id
+    (record,) = read_nodes(desk.place)
+    assert (record.snapshot, record.job_id, record.restoring) == (newest.id, 2, "")
+    settled = settle(desk.context, desk.notify, Settle())
+    assert settled.action == "nothing"
+    assert (desk.work / "README").read_text() == "hello"
+
+
+def test_one_that_had_changed_nothing_leaves_the_newest_snapshot_that_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(msgspec.structs.replace(desk.context, node="node-1", job_id=1))
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot
+    desk = Desk(msgspec.structs.replace(desk.context, job_id=2))
+    interrupt(desk, first, monkeypatch)
+    assert desk.restore(abandon=True).committed_as is None
+    assert len(desk.ids) == 2
+    assert read_catalogue(desk.place).newest_id == second
+    (record,) = read_nodes(desk.place)
+    assert (record.snapshot, record.job_id) == (second, 2)
+
+
+def test_after_one_that_left_nothing_nobody_is_told_of_half_a_restore(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(msgspec.structs.replace(desk.context, node="node-1", job_id=1))
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    desk.backup()
+    interrupt(desk, first, monkeypatch)
+    rmtree(desk.work)
+    assert desk.restore(abandon=True).safety_snapshot is None
+    assert [record.restoring for record in read_nodes(desk.place)] == [""]
 
 
 def test_an_abandoned_restore_gives_back_what_was_moved_aside(desk: Desk) -> None:
