@@ -181,7 +181,7 @@ def test_no_room_on_scratch_is_told_as_that(desk: Desk, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device", str(Path("/scratch")))
 
     with monkeypatch.context() as patched:
-        patched.setattr("scratchflow.node.restore.delta.begin_restoring", full)
+        patched.setattr("scratchflow.node.base_note.begin_restoring", full)
         with pytest.raises(TargetFull):
             desk.restore(first)
     monkeypatch.setattr("scratchflow.archive.restore.placer.Placer.small_file", full)
