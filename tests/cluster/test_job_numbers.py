@@ -60,6 +60,9 @@ def read(laptop: Laptop) -> str:
 def test_a_second_job_of_the_same_number_does_not_take_an_old_copy_for_its_own_work(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
+    minicluster.login(
+        "srun", "true"
+    )  # numbers that `setup` has used up are saved with the next job alone
     remember(minicluster)
     first = laptop.data("up", "--node", "1")
     written(laptop, "old")

@@ -67,17 +67,20 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
 def forks_of(context: NodeContext, catalogue: Catalogue) -> set[str]:
     """The snapshots with work that went another way than the newest one, from a parent that both have."""
     snapshots = catalogue.snapshots
-    # A fork beside the newest one does not make a fork of what went on from the same parent.
-    children = Counter(one.parent for one in snapshots if one.parent and not one.beside)
     noted = {}
     with suppress(ScratchflowError):
         noted = read_noted(find_place(context.store, context.workspace.name))
     lineage, newest = lineage_of(snapshots, noted), catalogue.newest_readable
     continued = set(line_of(newest.id, lineage)) if newest else set()
+    beside = {
+        one.id for one in snapshots if one.beside
+    } - continued  # but for what somebody went back to
+    # A fork beside the newest one does not make a fork of what went on from the same parent.
+    children = Counter(one.parent for one in snapshots if one.parent and one.id not in beside)
     forks: set[str] = set()
     for one in snapshots:  # the oldest first: what continues a fork is part of it
         goes_apart = children[one.parent or ""] > 1 or lineage.get(one.id) in forks
-        if one.beside or (goes_apart and one.id not in continued):
+        if one.id in beside or (goes_apart and one.id not in continued):
             forks.add(one.id)
     return forks
 

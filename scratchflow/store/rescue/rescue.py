@@ -164,7 +164,6 @@ def forks_of(store):
         except Trouble:
             continue
     work = [one for one in sorted(manifests) if not is_fork(manifests[one])]
-    children = Counter(manifests[one].get("parent") for one in work)
     noted, came_from = noted_parents(store), {}
     for one, manifest in manifests.items():
         parent = manifest.get("parent")
@@ -173,11 +172,14 @@ def forks_of(store):
     while at in manifests and at not in continued:
         continued.add(at)
         at = came_from[at]
+    # What somebody went back to is part of the newest work, however it was taken.
+    beside = {one for one in manifests if is_fork(manifests[one])} - continued
+    children = Counter(manifests[one].get("parent") for one in manifests if one not in beside)
     forks = set()
     for one in sorted(manifests):  # the oldest first: what continues a fork is part of it
         parent = manifests[one].get("parent")
         goes_apart = (parent and children[parent] > 1) or came_from[one] in forks
-        if is_fork(manifests[one]) or (goes_apart and one not in continued):
+        if one in beside or (goes_apart and one not in continued):
             forks.add(one)
     return forks
 
