@@ -154,9 +154,7 @@ class _Tried:
             return False
         try:
             descriptor = os.open(there, _FLAGS)
-        except (
-            PermissionError
-        ):  # as `put_beside` does: what cannot be read is not known to be equal
+        except PermissionError:  # as for `put_beside`: it is not known to be equal
             return False
         try:
             return digest_of_file(descriptor, self._seed, self._buffer) == one.digest
