@@ -22,8 +22,6 @@ _MAGIC = b"ustar\x0000" + bytes(64)
 _DEVICE = b"0000000\x000000000\x00"
 _TAIL = bytes(100) + _MAGIC + _DEVICE + bytes(167)  # of a header without a link or a prefix
 _TAIL_SUM = sum(_MAGIC) + sum(_DEVICE) + 8 * 0x20
-_FILE_TAIL = FILE + _TAIL
-_FILE_SUM = FILE[0] + _TAIL_SUM
 
 
 def padding(size: int) -> int:
@@ -66,16 +64,18 @@ def member_header(
 def plain_file_header(
     path: bytes, mode: int, mtime_s: int, size: int, owner: tuple[int, int]
 ) -> bytes:
-    """The same for a file that needs nothing special: in two thirds of the time, for every file."""
-    if len(path) > 100 or not 0 <= mtime_s <= _MAX_OCTAL_SIZE >= size:
+    """The same for a file that needs nothing special: in half of the time, for every file."""
+    name, prefix = (path, b"") if len(path) <= 100 else _split(path)
+    if not name or not 0 <= mtime_s <= _MAX_OCTAL_SIZE >= size:
         return member_header(path, kind=FILE, mode=mode, mtime_s=mtime_s, size=size, owner=owner)
     head = b"%b%b%011o\0%011o\0" % (
-        path.ljust(100, b"\0"),
+        name.ljust(100, b"\0"),
         _whose(mode & 0o7777, *owner),
         size,
         mtime_s,
     )
-    return b"%b%06o\0 %b" % (head, _sum(head) + _FILE_SUM, _FILE_TAIL)
+    tail, tail_sum = _file_tail(prefix)
+    return b"%b%06o\0 %b" % (head, _sum(head) + tail_sum, tail)
 
 
 def sparse_map(size: int, extents: list[int]) -> bytes:
@@ -122,6 +122,13 @@ def _split(path: bytes) -> tuple[bytes, bytes]:
 def _whose(mode: int, uid: int, gid: int) -> bytes:
     """Mode, owner and group: a tree has only a few of them."""
     return b"%07o\0" % mode + _id_field(uid) + _id_field(gid)
+
+
+@lru_cache(maxsize=256)
+def _file_tail(prefix: bytes) -> tuple[bytes, int]:
+    """What follows the checksum in a file's header, and the sum of it: files of one directory share their prefix."""
+    tail = FILE + bytes(100) + _MAGIC + _DEVICE + prefix.ljust(167, b"\0")
+    return tail, _sum(tail) + 8 * 0x20
 
 
 def _id_field(number: int) -> bytes:

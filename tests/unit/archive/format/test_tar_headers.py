@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from scratchflow.archive.format.tar_headers import FILE, member_header, plain_file_header
 
 
+_NAMES = st.binary(min_size=1, max_size=120).filter(lambda name: not {0, ord("/")} & {*name})
+
+
 @given(
-    path=st.binary(min_size=1, max_size=120).filter(lambda path: b"\0" not in path),
+    path=st.lists(_NAMES, min_size=1, max_size=5).map(b"/".join),
     mode=st.integers(0, 0o177777),
     mtime_s=st.integers(-(1 << 40), 1 << 40),
     size=st.integers(0, 1 << 40),
