@@ -22,7 +22,8 @@ from scratchflow.archive.foreign.importer import (
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.container import FOOTER_WORD
 from scratchflow.archive.format.whole_digest import WholeDigest
-from scratchflow.archive.read.archive_file import open_index
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.read.archive_file import open_index, open_regular
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.archive_out import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
@@ -320,10 +321,12 @@ def _ends_as_ours(file: Path) -> bool:
 
 
 def _readable(file: Path) -> Path:
+    """Its whole path; FileFailed for what has no end to look at first, like a device, or a pipe that nobody writes to."""
     try:
-        source = file.absolute()
-        with source.open("rb"):
-            return source
+        os.close(open_regular(file))
+        return file.absolute()
+    except Malformed as error:
+        raise FileFailed(path=file, reason=str(error)) from None
     except OSError as error:
         raise FileFailed(path=file, reason=error.strerror) from None
 

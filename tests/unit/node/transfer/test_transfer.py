@@ -25,7 +25,7 @@ from scratchflow.archive.write import member_writer
 from scratchflow.cli import transfer_words as words
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors.snapshots import ArchiveWithoutEnd, SnapshotDamaged, UnsafeMember
-from scratchflow.model.errors.transfer import FileWithoutWorkspace
+from scratchflow.model.errors.transfer import FileFailed, FileWithoutWorkspace
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue
@@ -340,6 +340,18 @@ def test_an_archive_with_nothing_for_the_workspace_is_no_snapshot_of_it(
     listed = caught.value.shown_hint.split("`")[1]
     assert subprocess.run(listed, shell=True, check=True, capture_output=True).returncode == 0  # noqa: S602 - as it is typed
     assert (desk.ids, desk.content()) == before
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "."])
+def test_what_has_no_end_to_look_at_is_refused_at_once(
+    desk: Desk, tmp_path: Path, name: str
+) -> None:
+    """A device would fill the memory, and a pipe wait for somebody who writes to it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileFailed, match="it is not a file"):
+        import_snapshot(desk.context, desk.notify, tmp_path / name, dry_run=True)
+    with pytest.raises(FileFailed, match="it is not a file"):
+        desk.restore(source=tmp_path / name, to=tmp_path / "x")
 
 
 def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_path: Path) -> None:
