@@ -119,8 +119,10 @@ def shown_restored(restored: Restored) -> Iterator[str]:
         yield from _shown_abandoned(restored)
         return
     yield from _shown_outcome(restored)
+    # In full, all that was there gave way, and nobody looked whether a snapshot has it.
+    kept = "what was there" if restored.mode == "full" else "what no snapshot holds"
     for path in restored.moved_aside:
-        yield f"what no snapshot holds was kept as `{printable(path)}`"
+        yield f"{kept} was kept as `{printable(path)}`"
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
         safety = shown_id(restored.safety_snapshot)

@@ -58,6 +58,15 @@ class TargetNotEmpty(ScratchflowError):
     )
 
 
+class FileNeedsRoom(ScratchflowError):
+    """The workspace is not empty, and a file, which is no step of its history, would take its place."""
+
+    code = "restore.file_needs_room"
+    exit_code = 35
+    message = "`{target}` is not empty, and the file would take its place; nothing was changed"
+    hint = "the same with `--replace` moves what is there aside first; with `--to DIR` the file is restored somewhere else"
+
+
 class TargetInStore(ScratchflowError):
     """`restore --to` names the store, or a directory in it."""
 

@@ -16,7 +16,7 @@ from scratchflow.archive.restore.standing_names import all_stand
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.restore import FileNeedsRoom, TargetNotEmpty
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart, WorkspaceBehind
 from scratchflow.model.results.restore import Restored
@@ -189,7 +189,8 @@ def _restore_everything(
     if occupied and not options.force and not interrupted:
         refuse_work_of_others(context)
     if occupied and not options.replace and not interrupted:
-        raise TargetNotEmpty(target=context.workspace.scratch / occupied[0])
+        refusal = TargetNotEmpty if source.manifest else FileNeedsRoom
+        raise refusal(target=context.workspace.scratch / occupied[0])
     refuse_moving_mounts(context.workspace.scratch, source.roots, source)
     refuse_closed_roots(context.workspace.scratch, source)
     counts = source.index.counts()

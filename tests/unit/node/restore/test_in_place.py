@@ -14,7 +14,7 @@ import pytest
 
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.cli.restore_call import shown_restored
-from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
+from scratchflow.model.errors.restore import FileNeedsRoom, TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.workspace import NoWorkspaceForPart
 from scratchflow.model.events import Log
@@ -24,6 +24,7 @@ from scratchflow.node.history.history import list_snapshots, show_snapshot
 from scratchflow.node.history.verification import verify_snapshots
 from scratchflow.node.settle import settle
 from scratchflow.node.transfer.send import send_snapshot
+from scratchflow.node.transfer.transfer import export_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import read_marks
 from scratchflow.workspace.notes import read_restoring
@@ -155,6 +156,22 @@ def test_an_unknown_workspace_is_refused_or_moved_aside(desk: Desk, tmp_path: Pa
     (aside,) = restored.moved_aside
     assert other.content(Path(aside)) == {"mine": b"mine"}
     assert other.content() == before
+
+
+def test_a_file_takes_the_place_of_saved_work_only_when_asked_to(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """Refused without a word on snapshots: what is there may well be in one."""
+    file = tmp_path / "x.tar.lz4"
+    desk.backup()
+    export_snapshot(desk.context, desk.notify, "latest", file, dry_run=False)
+    before = desk.content()
+    with pytest.raises(FileNeedsRoom) as refused:
+        desk.restore(source=file)
+    assert "snapshot" not in f"{refused.value} {refused.value.shown_hint}"
+    assert desk.content() == before
+    (aside,) = desk.restore(source=file, replace=True).moved_aside
+    assert desk.content(Path(aside)) == desk.content() == before
 
 
 def _of_two_profiles(desk: Desk, tmp_path: Path) -> tuple[Desk, Desk]:
