@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.config.settings import LOCAL, Settings
@@ -13,6 +13,7 @@ from scratchflow.flows.setup.removal.in_use import (
     only_after,
     profiles_named,
     still_used,
+    unless_used,
     users_of,
 )
 from scratchflow.flows.setup.removal.left_at_former_scratch import copies_at_former_scratch
@@ -61,13 +62,14 @@ def left_behind(
     all_profiles: bool = False,
     in_use: InUse = _NOTHING,
     synced: Collection[str] = (),
+    strangers: Sequence[str] = (),
 ) -> list[LeftBehind]:
     """Jobs that go on, the profile, every workspace's snapshots, copies on scratch, notes and cache.
 
     `traces` is what the cluster said; None when it could not be asked. `others` are the other
     profiles of the file: what is theirs is named as that, and without a command that removes it unless all
     profiles go. No command that removes what a job of `in_use` needs is shown without that job. `synced` are
-    the profiles that `[sync]` names.
+    the profiles that `[sync]` names, `strangers` those of other files that are in use on this machine.
     """
     scope = Scope(settings, others, in_use, all_profiles, synced)
     found = list(jobs_left(in_use, settings.name, scope.login, others))
@@ -78,7 +80,8 @@ def left_behind(
     # Where this machine is the login host itself, what goes with the agent goes here.
     is_here = scope.login == LOCAL
     goes = _GOES_WITH_AGENT if is_here else set()
-    first = only_after([], in_use.numbers) if is_here else ""
+    first = unless_used(strangers) if strangers else ""
+    first += only_after([], in_use.numbers) if is_here else ""
     found += [*ssh_backup_left(settings), *foreign_alias_left(settings)]
     found += [*left_here(goes, first, users), *completion_left(users)]
     if users:

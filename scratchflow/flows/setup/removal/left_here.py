@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.config.edit import plan_edits
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
-from scratchflow.flows.setup.removal.in_use import still_used
+from scratchflow.flows.setup.removal.in_use import beneath, still_used, users_of
+from scratchflow.flows.setup.removal.removal_command import removal_command
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.profile import Profile
 from scratchflow.model.results.setup import LeftBehind
 from scratchflow.ssh.config.alias import foreign_file
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.workspace.lock import has_loop
 from scratchflow.workspace.notes import known_workspaces
-from scratchflow.workspace.workspace import Workspace
+from scratchflow.workspace.workspace import Workspace, expand
 
 
 def ssh_backup_left(settings: Settings) -> Iterator[LeftBehind]:
@@ -39,6 +44,27 @@ def foreign_alias_left(settings: Settings) -> Iterator[LeftBehind]:
             what=f"{file}, which scratchflow did not write",
             how=f"`{command} {shlex.quote(str(file))}`",
         )
+
+
+def places_left_here(settings: Settings, others: Mapping[str, Profile]) -> Iterator[LeftBehind]:
+    """The snapshots and the workspace of a profile without a cluster; `others` are more of that kind.
+
+    Those of `local` lie in our own directory, which is named as a whole.
+    """
+    profile = settings.profile
+    data = users_directory("data")
+    on_this_machine = {
+        name: msgspec.structs.replace(one, login=profile.login) for name, one in others.items()
+    }
+    for what, above in (("snapshots", profile.store), ("workspace", profile.scratch)):
+        place = expand(beneath(above, profile.workspace), os.environ)
+        if place.is_dir() and not place.is_relative_to(data):
+            names = users_of(str(place), profile.login, on_this_machine)
+            command = f"`{removal_command(LOCAL, str(place))}`: gone for good"
+            yield LeftBehind(
+                what=f"the {what} of profile `{settings.name}` in {place}",
+                how=still_used(names) if names else command,
+            )
 
 
 def left_here(goes: set[str], first: str, users: Sequence[str]) -> Iterator[LeftBehind]:

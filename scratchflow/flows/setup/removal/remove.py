@@ -25,10 +25,12 @@ from scratchflow.flows.setup.profiles import known_profiles, name_for
 from scratchflow.flows.setup.removal.held import kept_for_nodes, require_released
 from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
 from scratchflow.flows.setup.removal.left_behind import left_behind
+from scratchflow.flows.setup.removal.left_here import places_left_here
 from scratchflow.flows.setup.removal.shared import (
     Shared,
     agent_and_notes,
     kept_for_others,
+    of_other_files,
     shared_with,
 )
 from scratchflow.flows.setup.removal.traces import Traces, look_for_traces
@@ -76,7 +78,10 @@ def remove(
     settings = _meant(asked, environment, options.login)
     of_file = _profiles_of_file(asked, environment)
     profiles = {name: one for name, one in of_file.items() if name != settings.name}
-    others = Shared() if options.all_profiles else shared_with(settings.profile, profiles)
+    strangers = of_other_files(settings.profile, {settings.name, *of_file})
+    others = Shared()
+    if not options.all_profiles:
+        others = shared_with(settings.profile, profiles, strangers)
     places = SshPaths.of(settings.profile.ssh_config)
     plan = include.plan_remove(places)
     diff = "" if others.of_ssh_config else plan.diff
@@ -111,13 +116,19 @@ def remove(
         if not others.of_login:
             end_shared_login(settings, environment)
     # Only now: what was taken away above, like our copy of the ssh config, is not left.
-    left = left_behind(
+    left = (
+        []
+        if is_cluster
+        else [*places_left_here(settings, _others_here(asked, environment, settings.name))]
+    )
+    left += left_behind(
         settings,
         reached.traces,
         profiles,
         all_profiles=options.all_profiles,
         in_use=in_use,
         synced=_synced(asked, environment),
+        strangers=sorted({*strangers.values()}),
     )
     return SetupRemoved(
         ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
@@ -152,9 +163,9 @@ def _removed_in_words(
     profile = settings.profile
     places = SshPaths.of(profile.ssh_config)
     login = printable(profile.login)
-    elsewhere = profiles.keys() - _of_login(profiles, settings).keys()
+    on_host = {settings.name, *_of_login(profiles, settings)}
     aliases = [
-        f"the ssh alias `{name}`{_to_node(places, name, elsewhere)}"
+        f"the ssh alias `{name}`{_to_node(places, name, on_host, profiles)}"
         for name in _lost_aliases(profile, places, others)
     ]
     does = {
@@ -173,12 +184,15 @@ def _lost_aliases(profile: Profile, places: SshPaths, others: Shared) -> list[st
     return [profile.alias] if is_there else []
 
 
-def _to_node(places: SshPaths, alias: str, elsewhere: Collection[str]) -> str:
-    """Where it leads, if that is a node of another cluster, which nobody asks whether it is held."""
+def _to_node(
+    places: SshPaths, alias: str, on_host: Collection[str], profiles: Collection[str]
+) -> str:
+    """Where it leads, if that is a node of another cluster or file, which nobody asks whether it is held."""
     found = read_alias(places, alias)
-    if not isinstance(found, AliasTarget) or found.profile not in elsewhere:
+    if not isinstance(found, AliasTarget) or found.profile in on_host:
         return ""
-    clear = f"`scratchflow -p {found.profile} clear` saves its workspace and gives it back"
+    config = "" if found.profile in profiles else "--config FILE "
+    clear = f"`scratchflow {config}-p {found.profile} clear` saves its workspace and gives it back"
     return f", which leads to `{found.node}` of profile `{found.profile}`: {clear}"
 
 
@@ -281,6 +295,13 @@ def _profiles_of_file(asked: Asked, environment: Mapping[str, str]) -> dict[str,
     """The clusters' profiles of the file."""
     place, _ = config_path(asked.config, environment)
     return known_profiles(place).clusters()
+
+
+def _others_here(asked: Asked, environment: Mapping[str, str], name: str) -> dict[str, Profile]:
+    """The file's other profiles without a cluster."""
+    known = known_profiles(config_path(asked.config, environment)[0])
+    away = {name, *known.clusters()}
+    return {one: profile for one, profile in known.profiles.items() if one not in away}
 
 
 def _of_login(profiles: Mapping[str, Profile], settings: Settings) -> dict[str, Profile]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from scratchflow.flows.setup.table import shown_home
 from scratchflow.model.profile import Profile
-from scratchflow.ssh.config.alias import read_alias
+from scratchflow.ssh.config.alias import our_aliases, read_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 
 _LINES = "our lines"
@@ -22,17 +23,36 @@ class Shared(msgspec.Struct, frozen=True):
     of_login: Sequence[str] = ()
 
 
-def shared_with(profile: Profile, others: Mapping[str, Profile]) -> Shared:
-    """`others` are the clusters' profiles of the file; one without an alias is not set up here, or not any more."""
+def of_other_files(profile: Profile, known: Container[str]) -> dict[str, str]:
+    """Profiles that this file does not have, by the aliases of this ssh config that lead to their nodes."""
+    places = SshPaths.of(profile.ssh_config)
+    found = {alias: read_alias(places, alias) for alias in our_aliases(places)}
+    return {
+        alias: target.profile
+        for alias, target in found.items()
+        if isinstance(target, AliasTarget) and target.profile not in known
+    }
+
+
+def shared_with(
+    profile: Profile, others: Mapping[str, Profile], elsewhere: Mapping[str, str] | None = None
+) -> Shared:
+    """`others` are the clusters' profiles of the file; one without an alias is not set up here, or not any more.
+
+    `elsewhere` are those of other files, by alias.
+    """
+    strangers = elsewhere or {}
     set_up = {
         name: other
         for name, other in others.items()
         if read_alias(SshPaths.of(other.ssh_config), other.alias) is not None
     }
     places = SshPaths.of(profile.ssh_config)
+    of_config = [name for name, other in set_up.items() if SshPaths.of(other.ssh_config) == places]
+    of_alias = [name for name, other in set_up.items() if _have_one_alias(profile, other)]
     return Shared(
-        [name for name, other in set_up.items() if SshPaths.of(other.ssh_config) == places],
-        [name for name, other in set_up.items() if _have_one_alias(profile, other)],
+        [*of_config, *sorted({*strangers.values()})],
+        [*of_alias, *(name for alias, name in strangers.items() if alias == profile.alias)],
         [name for name, other in set_up.items() if other.login == profile.login],
     )
 
@@ -66,12 +86,14 @@ def commands_to_end(
     """What to type, in this order, after `setup --remove` of the profile of that name, until nobody needs it.
 
     Profiles with one alias keep it for each other as long as the file has both: each but the last has to leave the file.
+    One that is not in it is in another file.
     """
     rest = dict(profiles)
     for one in (name, *users):
         profile = rest.pop(one, None)
         if one != name:
-            yield f"scratchflow -p {one} setup --remove"
+            config = "" if profile else "--config FILE "
+            yield f"scratchflow {config}-p {one} setup --remove"
         is_last = one == users[-1]
         if profile and not is_last and _is_alias_of(profile, rest.values()):
             yield f"scratchflow profiles remove {one}"

@@ -258,6 +258,44 @@ def test_two_profiles_of_one_alias_come_to_an_end_by_what_the_message_says(lapto
     assert laptop.places.config.read_text() == USERS_LINES
 
 
+def _of_another_file(laptop: Laptop) -> None:
+    """The alias of this file's profile is that of another file's as well, which leads to its node."""
+    laptop.file.write_text(
+        f'[profiles.uni]\nlogin = "aws"\nscheduler = "none"\nalias = "uni"\nssh_config = "{laptop.places.config}"\n'
+    )
+    point_alias(laptop.places, "uni", AliasTarget("theirs", "node-3", "ada", "aws"))
+
+
+def test_what_leads_to_a_node_of_another_configuration_file_stays(laptop: Laptop) -> None:
+    _of_another_file(laptop)
+    done = laptop.remove()
+    assert laptop.is_untouched
+    assert done.removes == []
+    (kept,) = done.kept
+    assert "our lines" in kept
+    assert "profile `theirs` uses them" in kept
+    assert "`scratchflow --config FILE -p theirs setup --remove`" in kept
+    asked = laptop.remove(all_profiles=True, dry_run=True)
+    assert any("`scratchflow --config FILE -p theirs clear`" in one for one in asked.removes)
+
+
+def test_where_a_profile_without_a_cluster_has_its_work_is_named(
+    laptop: Laptop, tmp_path: Path
+) -> None:
+    (tmp_path / "my store/work").mkdir(parents=True)
+    (tmp_path / "fast/work").mkdir(parents=True)
+    places = f'store = "{tmp_path}/my store"\nscratch = "{tmp_path}/fast"\n'
+    laptop.file.write_text(f'[profiles.uni]\nscheduler = "none"\n{places}')
+    named = [one.how for one in laptop.remove().left[:2]]
+    assert named == [
+        f'`rm -rf "{tmp_path}/my store/work"`: gone for good',
+        f"`rm -rf {tmp_path}/fast/work`: gone for good",
+    ]
+    more = laptop.file.read_text() + laptop.file.read_text().replace("uni", "more")
+    laptop.file.write_text(more)
+    assert all("still used by profile `more`" in one.how for one in laptop.remove().left[:2])
+
+
 def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
     laptop.profiles(uni="aws", lab="other")
     assert laptop.remove().agent_removed
