@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from scratchflow.archive.format.tar_headers import FILE, member_header, plain_file_header
 
-
 _NAMES = st.binary(min_size=1, max_size=120).filter(lambda name: not {0, ord("/")} & {*name})
 
 
