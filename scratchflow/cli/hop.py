@@ -78,7 +78,7 @@ def _shown_there(hopped: HoppedTo) -> Iterator[str]:
     job = f", job {hopped.job_id}" if hopped.job_id is not None else ""
     until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""
     yield f"from `{source}` to `{printable(hopped.node)}` of `{to}`{job}{until}"
-    yield f"the workspace there is snapshot {named(hopped.snapshot or '')}; {format_size(hopped.sent_bytes)} went over"
+    yield f"the workspace there has snapshot {named(hopped.snapshot or '')}; {format_size(hopped.sent_bytes)} went over"
     if hopped.from_job_id is not None:
         yield f"job {hopped.from_job_id} of `{source}` was given back"
     if hopped.alias:
@@ -94,7 +94,7 @@ def _shown(hopped: Hopped) -> Iterator[str]:
     until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""
     yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
     if hopped.snapshot:
-        yield f"the workspace there is snapshot {named(hopped.snapshot)}"
+        yield f"the workspace there has snapshot {named(hopped.snapshot)}"
     for name, snapshot in hopped.others.items():
         yield f"workspace `{printable(name)}` came along, snapshot {named(snapshot)}"
     for name in hopped.servers:

@@ -12,6 +12,7 @@ from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
+from scratchflow.node.autobackup.job_that_failed import tell_of_failed_job
 from scratchflow.node.autobackup.other_profile import refuse_beside_other_profile
 from scratchflow.node.base_note import is_of_this_job, note_taken_up, was_of_this_job
 from scratchflow.node.context import NodeContext
@@ -59,14 +60,40 @@ def _settled(context: NodeContext, notify: Notifier, request: Settle) -> Settled
     _refuse_renamed(context, place, notify)
     base = present_base(context, place)
     if base is not None and _is_enough(context, place, catalogue, base, request, notify):
-        if not request.dry_run and base == catalogue.newest_id:
+        return _left_in_place(context, place, catalogue, base, request, notify)
+    return _restored(context, place, catalogue, request, notify)
+
+
+def _left_in_place(
+    context: NodeContext,
+    place: StoreDirectory,
+    catalogue: Catalogue,
+    base: str,
+    request: Settle,
+    notify: Notifier,
+) -> Settled:
+    if not request.dry_run:
+        tell_of_failed_job(context, place, notify, is_left_as_it_was=True)
+        if base == catalogue.newest_id:
             note_taken_up(context, place, notify)
-        # No backup could be taken of it: better said now than by the first one that fails.
-        refuse_links(context.workspace.scratch, context.workspace.roots)
-        newer = newer_elsewhere(place, catalogue, base)
-        return Settled(action="nothing", path=path, snapshot=base, newer=newer)
+    # No backup could be taken of it: better said now than by the first one that fails.
+    refuse_links(context.workspace.scratch, context.workspace.roots)
+    path, newer = printable(context.workspace.path), newer_elsewhere(place, catalogue, base)
+    return Settled(action="nothing", path=path, snapshot=base, newer=newer)
+
+
+def _restored(
+    context: NodeContext,
+    place: StoreDirectory,
+    catalogue: Catalogue,
+    request: Settle,
+    notify: Notifier,
+) -> Settled:
+    path = printable(context.workspace.path)
     if request.dry_run and request.snapshot:  # it may be yet to come
         return Settled(action="restored", path=path, snapshot=request.snapshot)
+    if not request.dry_run:
+        tell_of_failed_job(context, place, notify, is_left_as_it_was=False)
     from scratchflow.node.restore.restore import restore
     from scratchflow.node.restore.source import RestoreOptions, tell_if_safety
 

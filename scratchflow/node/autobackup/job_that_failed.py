@@ -1,0 +1,42 @@
+"""What is said when a node is had again on which a job ended without a last backup: whether its work is still there."""
+
+from __future__ import annotations
+
+from scratchflow.node.base_note import record_of
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.heartbeats import Heartbeat, read_heartbeat
+
+
+def tell_of_failed_job(
+    context: NodeContext, place: StoreDirectory, notify: Notifier, *, is_left_as_it_was: bool
+) -> None:
+    """Before the workspace is restored, if it `is_left_as_it_was`, in place of that."""
+    failed = _failed(context, place)
+    if failed is None:
+        return
+    since = f"snapshot {failed.last_snapshot}" if failed.last_snapshot else "the last snapshot"
+    job = f"job {failed.job_id} ended on {context.node} without a last backup"
+    path = context.workspace.path
+    if is_left_as_it_was:
+        notify.remark(
+            f"{job}: what was changed in `{path}` after {since} is in it, and in no snapshot yet"
+        )
+    elif not path.is_dir():
+        message = f"{job}, and `{path}` is not there any more: what was changed in it after {since} is lost"
+        notify.warn("workspace.lost", b"", message)
+
+
+def _failed(context: NodeContext, place: StoreDirectory) -> Heartbeat | None:
+    """The last word of the auto-backup that was here, if it never said that it ended and nobody saved the copy since."""
+    last = read_heartbeat(place, context.node)
+    if last is None or last.job_id is None or context.job_id is None:
+        return None
+    is_silent = last.phase != "ended" and last.workspace_exists is not False
+    if not is_silent or last.is_of(context.job_id, context.job_name()):
+        return None
+    record = record_of(context, place)
+    if record and record.is_of(last.job_id, last.job_name) and record.time > last.time:
+        return None
+    return last if context.is_job_over(last.job_id) else None
