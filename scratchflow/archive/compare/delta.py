@@ -55,13 +55,17 @@ def find_delta(
     cache: ScanCache | None,
     wanted: Index,
     warn: Warn,
+    planned: Plan | None = None,
 ) -> Delta:
     """Compares the workspace with `wanted`, by way of the snapshot it is known to equal or be near.
+
+    `planned` is how that snapshot and the scan compare, if that is known already.
 
     Content is the same only if it can be shown: the file is as it was in `base` (through the
     cache), and `base` and `wanted` have the same digest or the same place for it.
     """
-    planned = plan(scanned, base, cache, warn=warn) if base else None
+    if planned is None and base:
+        planned = plan(scanned, base, cache, warn=warn)
     return _Finder(scanned, wanted, _Known(scanned, base, planned, wanted)).run()
 
 

@@ -24,6 +24,7 @@ from scratchflow.archive.restore.link_files import place_links, write_refused
 from scratchflow.archive.restore.placer import Placer, Placing, translated
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
+from scratchflow.archive.tree.finder import PathFinder
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 
@@ -135,8 +136,9 @@ def directories_written(delta: Delta, scanned: ScannedTree, wanted: Index) -> se
     groups = {scanned.group_of(entry) for entry in entries_displaced(delta, scanned)}
     parts = (delta.files, delta.directories, delta.symlinks, delta.hardlinks)
     wanted_groups = {wanted.group_of(entry) for part in parts for entry in part}
+    finder = PathFinder(scanned)
     for path in map(wanted.group_path, wanted_groups):
-        entry = scanned.find(path) if path else None
+        entry = finder.find(path) if path else None
         if entry is not None and scanned.mode[entry] & KIND_MASK == DIRECTORY:
             groups.add(scanned.group_at(entry))
         elif not path:
@@ -249,7 +251,8 @@ class _Application:
         scanned = self.scanned
         groups = directories_written(self.delta, scanned, self.wanted)
         entries = {scanned.entry_of[group] for group in groups if group}
-        changed = (scanned.find(self.wanted.path(entry)) for entry in self.delta.metadata)
+        finder = PathFinder(scanned)
+        changed = (finder.find(self.wanted.path(entry)) for entry in self.delta.metadata)
         entries.update(e for e in changed if e is not None and _is_directory(scanned, e))
         for entry in sorted(entries):
             if scanned.mode[entry] & 0o700 != 0o700:
@@ -283,7 +286,8 @@ class _Application:
         removed_in = {scanned.group_of(e) for part in (delta.remove, delta.clear) for e in part}
         paths = [scanned.group_path(group) for group in removed_in if group]
         paths += [scanned.path(entry) for entry in self.opened_up]
-        found = [wanted.find(path) for path in paths]
+        finder = PathFinder(wanted)
+        found = [finder.find(path) for path in paths]
         affected.update(e for e in found if e is not None)
         for entry in sorted(affected, reverse=True):
             if wanted.mode[entry] & KIND_MASK == DIRECTORY:

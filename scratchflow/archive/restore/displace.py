@@ -22,6 +22,7 @@ import msgspec
 
 from scratchflow.archive.files.digest import digest_of_file, read_buffer
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
+from scratchflow.archive.tree.finder import PathFinder
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK
 from scratchflow.disk.durable import TEMP_PREFIX
@@ -40,10 +41,6 @@ class Held(msgspec.Struct, frozen=True):
     index: Index | None = None  # None: whatever was scanned and not changed since counts as held
     flags: array[int] = msgspec.field(default_factory=lambda: array("B"))
     unsaved: Collection[bytes] = frozenset()  # paths that the snapshot could not take
-
-    def entry_at(self, path: bytes) -> int | None:
-        """The scanned entry at this path."""
-        return self.scanned.find(path)
 
     def is_proven(self, entry: int, path: bytes, found: os.stat_result) -> bool:
         """Whether this is the very file that was scanned and saved, by inode and change time."""
@@ -92,6 +89,7 @@ class Displacer:
         self._how = displacing
         self._suffix = os.fsencode(f".before-{displacing.before}")
         self._buffer: bytearray | None = None
+        self._scanned = PathFinder(displacing.held.scanned) if displacing.held else None
 
     def put(self, directory: int, created: bytes, path: bytes, wanted: tuple[Index, int]) -> None:
         """Gives `created` the last name of `path`, which lies in the open directory."""
@@ -165,7 +163,7 @@ class Displacer:
     ) -> bool:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False)
         held = self._how.held
-        entry = held.entry_at(path) if held else None
+        entry = self._scanned.find(path) if self._scanned else None
         # A rename changes the change time, so what came out is compared with the look before it.
         if (
             held is not None

@@ -97,7 +97,9 @@ def restore_difference(
         saved = _save_changes(context, notify, source, beside=beside, is_half=is_half)
         scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
-        delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+        same_scan = saved is not None and scanned is saved.scanned
+        planned = saved.planned if saved and same_scan else None
+        delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn, planned)
         keep_off_mounts(scanned, delta, source, notify)
         refuse_foreign(scanned, delta, source)
         _refuse_losses(scanned, delta, source, notify)

@@ -57,6 +57,7 @@ class Saved(msgspec.Struct, frozen=True):
     flags: array[int]  # of the scan's entries: which of them the scan cannot be trusted with
     index: Index
     cache: ScanCache | None  # what is known about the index's entries
+    planned: Plan | None = None  # how the scan compares with the index, where that is at hand
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ def _save_workspace(
         took_s = context.monotonic() - started_s
         taken = results.unchanged(parent.manifest, took_s, heard.unsaved(notify))
         flags = cache.flags if cache else recheck_flags(planned.scanned)
-        return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
+        return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache, planned)
     shrunk = _guard_shrink(context, lock.place, parent, planned, options, notify, heard)
     snapshot = fresh_id(catalogue, context.now(), context.token(3))
     # Imported when there is something to write: most backups find nothing.
