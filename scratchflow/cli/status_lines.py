@@ -229,8 +229,7 @@ def _alias(alias: AliasShown | None) -> str:
     if alias.parked:
         return f"{alias.name} is parked: it leads to no node until `scratchflow up`"
     if alias.of_profile:
-        whose = f"profile `{alias.of_profile}`, which has the same alias"
-        return f"{alias.name} leads to {alias.target} of {whose}"
+        return f"{alias.name} leads to {alias.target} of profile `{alias.of_profile}`"
     return f"{alias.name} leads to {alias.target}"
 
 

@@ -224,7 +224,7 @@ def alias_problem(
     if shown is None:
         if login == "local":
             return None
-        fix = f"`scratchflow setup {login}` makes it"
+        fix = f"`scratchflow setup {login}{' --up' if node else ''}` makes it"
         return Problem(name="alias.missing", detail=f"there is no ssh alias `{alias}`", fix=fix)
     unread = why_unread(places_of(settings), alias) if shown.exists else ""
     if unread:
@@ -247,10 +247,12 @@ def _leads_elsewhere(
     alias: str, shown: AliasShown, node: str | None, others: Sequence[str]
 ) -> Problem | None:
     if node and shown.target != node:
-        where = f"leads to `{shown.target}`" if shown.target else "is parked"
+        where = "is parked" if shown.exists else "is not there yet"
+        if shown.target:
+            where = f"leads to `{shown.target}`"
         fix = "`scratchflow up` mends it"
         if shown.of_profile:
-            where += f" of profile `{shown.of_profile}`, which has the same alias"
+            where += f" of profile `{shown.of_profile}`"
             fix += "; `scratchflow config set alias NAME` gives this profile one of its own"
         detail = f"the node is `{node}`, but `{alias}` {where}"
         return Problem(name="alias.behind", detail=detail, fix=fix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scratchflow.config.check import check_config
@@ -10,7 +10,7 @@ from scratchflow.config.edit import Edit
 from scratchflow.config.settings import Settings, settings_in
 from scratchflow.config.toml import parse_document
 from scratchflow.model.profile import Profile
-from scratchflow.ssh.config.alias import read_alias, remove_alias
+from scratchflow.ssh.config.alias import park_alias, read_alias, remove_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 
@@ -21,12 +21,24 @@ def alias_of_its_own(settings: Settings, others: Iterable[Profile]) -> str | Non
     places = SshPaths.of(profile.ssh_config)
     if read_alias(places, profile.alias) is None:
         return None
-    for other in others:
-        is_same = other.alias == profile.alias and SshPaths.of(other.ssh_config) == places
-        # One without a cluster has no node, and so no use for an alias.
-        if is_same and other.scheduler == "slurm":
-            return None
+    if any(_has_alias(other, profile.alias, places) for other in others):
+        return None
     return profile.alias
+
+
+def _hand_over(settings: Settings, others: Mapping[str, Profile]) -> None:
+    """Parks an alias that another profile uses too, while it leads to the node of this one: nobody would do that later."""
+    places, alias = SshPaths.of(settings.profile.ssh_config), settings.profile.alias
+    found = read_alias(places, alias)
+    if isinstance(found, AliasTarget) and found.profile == settings.name:
+        theirs = [name for name, one in others.items() if _has_alias(one, alias, places)]
+        park_alias(places, alias, theirs[0] if theirs else "")
+
+
+def _has_alias(profile: Profile, alias: str, places: SshPaths) -> bool:
+    """One without a cluster has no node, and so no use for an alias."""
+    is_same = profile.alias == alias and SshPaths.of(profile.ssh_config) == places
+    return is_same and profile.scheduler == "slurm"
 
 
 def take_away_old_alias(place: Path, name: str, edit: Edit, *, dry_run: bool) -> str | None:
@@ -42,6 +54,8 @@ def take_away_old_alias(place: Path, name: str, edit: Edit, *, dry_run: bool) ->
     ):
         return None
     alias = alias_of_its_own(old, profiles.values())
+    if alias is None and not dry_run:
+        _hand_over(old, profiles)
     found = read_alias(places, old.profile.alias)
     if alias is None or (isinstance(found, AliasTarget) and found.profile != name):
         return None

@@ -154,6 +154,18 @@ class AllocationHeld(ScratchflowError):
     hint = "`scratchflow -p {profile} clear` saves the workspace and gives the node back first"
 
 
+class HeldOutOfReach(ScratchflowError):
+    """What is to be taken away leads to a node, and nobody can be asked whether that is still held."""
+
+    code = "allocation.out_of_reach"
+    exit_code = 22
+    message = "`{node}` of profile `{profile}` was held when this machine last heard of it, and `{login}` gives no answer: {reason}; nothing was removed"
+    hint = (
+        "try again when it answers; if that cluster is gone for good, `scratchflow profiles remove {profile}`"
+        " takes the profile and its alias away first"
+    )
+
+
 class AllocationElsewhere(ScratchflowError):
     """The profile holds another node than the one that was asked for."""
 

@@ -11,7 +11,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows import config as flow
 from scratchflow.flows.old_alias import alias_of_its_own
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
-from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 
 
@@ -49,6 +49,22 @@ def test_an_alias_that_another_profile_uses_stays(tmp_path: Path) -> None:
     assert read_alias(desk.places, "login") is not None
     settings = load_settings(desk.asked, {})
     assert alias_of_its_own(settings, []) is None
+
+
+def test_an_alias_that_another_profile_uses_leads_no_longer_to_the_node_of_this_one(
+    tmp_path: Path,
+) -> None:
+    """Nobody would park it: this profile has another alias now, and the other one never led it there."""
+    desk = Desk(tmp_path, "y4", "uni")
+    target = AliasTarget("y4", "node-1", "ada", "hpc")
+    point_alias(desk.places, "login", target)
+    desk.set_alias(dry_run=True)
+    assert read_alias(desk.places, "login") == target
+    desk.set_alias()
+    assert read_alias(desk.places, "login") == PARKED
+    point_alias(desk.places, "login", theirs := AliasTarget("uni", "node-2", "ada", "hpc"))
+    desk.set_alias()
+    assert read_alias(desk.places, "login") == theirs
 
 
 @pytest.mark.parametrize("profile", ["y4", "of_another_file"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scratchflow.flows.setup.removal.in_use import InUse, own_too, who_holds_too
-from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.allocation import AllocationHeld, HeldOutOfReach
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.profile import Profile
 from scratchflow.model.results.status import AllocationShown, ElsewhereShown
 from scratchflow.ssh.config.alias import read_alias
@@ -40,6 +41,15 @@ def require_released(
 def _refusal(job: AllocationShown | ElsewhereShown, profile: str) -> AllocationHeld:
     node = job.node or "a place in the queue"
     return AllocationHeld(job_id=job.job_id, node=node, profile=profile)
+
+
+def require_parked(going: Mapping[str, Profile], silence: ConnectionLost) -> None:
+    """HeldOutOfReach while the alias of one leads to a node: by then the cluster could not be asked."""
+    for name, profile in going.items():
+        if node := _node_of(name, profile):
+            raise HeldOutOfReach(
+                node=node, profile=name, login=profile.login, reason=silence.fields["reason"]
+            ) from silence
 
 
 def kept_for_nodes(going: Mapping[str, Profile]) -> list[str]:

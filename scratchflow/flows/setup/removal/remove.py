@@ -22,7 +22,11 @@ from scratchflow.config.settings import (
 )
 from scratchflow.flows.setup.asking import Asker, require_agreement
 from scratchflow.flows.setup.profiles import known_profiles, name_for
-from scratchflow.flows.setup.removal.held import kept_for_nodes, require_released
+from scratchflow.flows.setup.removal.held import (
+    kept_for_nodes,
+    require_parked,
+    require_released,
+)
 from scratchflow.flows.setup.removal.in_use import InUse, who_uses_agent
 from scratchflow.flows.setup.removal.left_behind import left_behind
 from scratchflow.flows.setup.removal.left_here import places_left_here
@@ -43,7 +47,7 @@ from scratchflow.model.events import Emit, Progress
 from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
 from scratchflow.model.requests import Arguments, OpenJobs
 from scratchflow.model.results.setup import SetupRemoved
-from scratchflow.model.results.status import JobsShown
+from scratchflow.model.results.status import AllocationShown, JobsShown
 from scratchflow.model.text import printable
 from scratchflow.reach.login import ask_once, end_shared_login, reach_login
 from scratchflow.ssh.config import include
@@ -97,11 +101,14 @@ def remove(
         )
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
     in_use = reached.require_released(profiles, going) if is_cluster else InUse()
+    if reached.silence:
+        require_parked({settings.name: settings.profile, **going}, reached.silence)
     # Where nobody could be asked, there may be one.
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
     has_agent = is_there and not in_use
     removes = _removed_in_words(settings, others, profiles, diff, has_agent=has_agent)
     _require_agreement(asker, diff, removes, elsewhere)
+    here = _removed_in_words(settings, others, profiles, diff, has_agent=False)
     if not others.of_alias:
         remove_alias(places, settings.profile.alias)
     if not others.of_ssh_config:
@@ -112,6 +119,10 @@ def remove(
     try:
         if has_agent:
             reached.uninstall()
+    except ConnectionLost as error:
+        if here:
+            error.add_step(f"on this machine, {' and '.join(here)} went already")
+        raise
     finally:
         if not others.of_login:
             end_shared_login(settings, environment)
@@ -240,6 +251,7 @@ class _Reached:
         self._emit = emit
         self._may_ask = may_ask
         self.traces: Traces | None = None
+        self.silence: ConnectionLost | None = None
 
     def require_released(
         self, others: Mapping[str, Profile], going: Mapping[str, Profile]
@@ -249,18 +261,26 @@ class _Reached:
         The auto-backups of other profiles run from it, and submitted jobs of any profile start with it. Where nobody can be asked, by us or at all,
         there is nothing to refuse for.
         """
+        try:
+            ours, in_use = self._open_jobs(others)
+        except ConnectionLost as silence:
+            self.silence = silence
+            return InUse()
+        except (AgentMissing, AgentMismatch, SlurmUnreachable):
+            return InUse()
+        require_released(self._settings.name, ours, in_use, others, going)
+        return in_use
+
+    def _open_jobs(self, others: Mapping[str, Profile]) -> tuple[list[AllocationShown], InUse]:
+        """The profile's own, and all else that is in use; looks for what is left there on the way."""
         self._emit(Progress(phase=f"connecting to {self._settings.profile.login}"))
-        with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
-            with self._login() as transport:
-                self._emit(Progress(phase="looking for what is there"))
-                with suppress(CommandTimedOut):  # a store on a server that is away
-                    self.traces = look_for_traces(transport, self._stores(others))
-                self._emit(Progress(phase="looking for jobs"))
-                ours = self._jobs(transport, OpenJobs()).jobs
-                in_use = InUse.of(self._jobs(transport, OpenJobs(any_profile=True)))
-            require_released(self._settings.name, ours, in_use, others, going)
-            return in_use
-        return InUse()
+        with self._login() as transport:
+            self._emit(Progress(phase="looking for what is there"))
+            with suppress(CommandTimedOut):  # a store on a server that is away
+                self.traces = look_for_traces(transport, self._stores(others))
+            self._emit(Progress(phase="looking for jobs"))
+            ours = self._jobs(transport, OpenJobs()).jobs
+            return ours, InUse.of(self._jobs(transport, OpenJobs(any_profile=True)))
 
     def _stores(self, others: Mapping[str, Profile]) -> list[str]:
         """Those of every profile that uses this login host, this one's first."""

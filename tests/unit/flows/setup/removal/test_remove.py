@@ -16,7 +16,7 @@ from scratchflow.flows.setup.removal import remove as module
 from scratchflow.flows.setup.removal.remove import RemoveOptions, remove
 from scratchflow.flows.setup.removal.traces import Traces, WorkspaceTrace
 from scratchflow.model.errors.agent import AgentMissing
-from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.allocation import AllocationHeld, HeldOutOfReach
 from scratchflow.model.errors.base import Declined, UsageInvalid
 from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.model.events import Event, Progress
@@ -302,6 +302,24 @@ def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
     assert laptop.aliases == ["lab"]
 
 
+@pytest.mark.parametrize("holder", ["uni", "lab"])
+def test_what_leads_to_a_node_stays_while_nobody_can_say_whether_it_is_held(
+    laptop: Laptop, holder: str
+) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    point_alias(laptop.places, holder, AliasTarget(holder, "node-1", "ada", "aws"))
+    laptop.failure = ConnectionLost(host="aws", reason="no route")
+    with pytest.raises(HeldOutOfReach, match=f"`node-1` of profile `{holder}`") as refused:
+        laptop.remove(all_profiles=True)
+    assert laptop.is_untouched
+    way_out = refused.value.shown_hint.split("`")[1]
+    assert way_out == f"scratchflow profiles remove {holder}"
+    park_alias(laptop.places, holder)
+    with pytest.raises(ConnectionLost):
+        laptop.remove(all_profiles=True)
+    assert laptop.aliases == []
+
+
 def test_with_all_profiles_nothing_is_kept_for_others(laptop: Laptop) -> None:
     laptop.profiles(uni="aws", lab="aws")
     foretold = laptop.remove(all_profiles=True, dry_run=True).removes
@@ -494,9 +512,13 @@ def test_the_stores_of_all_profiles_of_the_host_are_looked_into(laptop: Laptop) 
 def test_a_host_out_of_reach_is_told_once_this_machine_is_clean(laptop: Laptop) -> None:
     laptop.profiles(uni="aws")
     laptop.failure = ConnectionLost(host="aws", reason="no route")
-    with pytest.raises(ConnectionLost):
+    with pytest.raises(ConnectionLost) as told:
         laptop.remove()
     assert laptop.places.config.read_text() == USERS_LINES
+    assert (
+        "on this machine, our lines from ~/ssh/config and the ssh alias `uni` went already"
+        in told.value.shown_hint
+    )
 
 
 def test_our_connection_to_the_host_ends_unless_another_profile_uses_it(laptop: Laptop) -> None:
