@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.events import Emit, Event, Progress
 from scratchflow.model.results.base import Result
 from scratchflow.process.interrupted import Interrupted
@@ -80,12 +80,25 @@ def announced_late(phase: str, call: Call[R], *, is_watched: bool) -> Call[R]:
 
 
 def telling_what_an_end_means(call: Call[R], words: str) -> Call[R]:
-    """The same, with a word about what is there when a signal ends it."""
+    """The same, with a word about what is there when a signal ends it, or the connection in the middle."""
 
     def run(emit: Emit) -> R:
+        has_begun = False
+
+        def passed_on(event: Event) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or (isinstance(event, Progress) and event.files_done > 0)
+            emit(event)
+
         try:
-            return call.flow(emit)
+            return call.flow(passed_on)
         except Interrupted as interrupted:
             raise EndedBySignal(interrupted.signum, words) from interrupted
+        except ScratchflowError as error:
+            from scratchflow.model.errors.ssh import ConnectionLost
+
+            if has_begun and isinstance(error, ConnectionLost):
+                error.add_step(f"it may have gone on there meanwhile. {words}")
+            raise
 
     return msgspec.structs.replace(call, flow=run)

@@ -15,7 +15,8 @@ from scratchflow.model.results.allocation import Cleared
 from scratchflow.model.text import counted, printable, restore_command, what_brings
 
 LEAVE_BEHIND = typer.Option(
-    "--leave-behind", help="Give the node back though files on it are in no snapshot."
+    "--leave-behind",
+    help="Give it back though a workspace there is not all saved.",
 )
 
 ENDS_RUNS = typer.Option("--yes", "-y", help="Also end commands of `run --detach`, without asking.")

@@ -37,8 +37,8 @@ def hop(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped] | Call[HoppedTo]:
     """Move to another node, with everything.
-    The old node is kept until the workspace is whole on the new one, and while a file on it is in no
-    snapshot. Without `--to`, other workspaces come along. Interrupted, run it again.
+    The old node is kept until all is whole on the new one, and while a workspace there is not saved.
+    Without `--to`, other workspaces come along. Interrupted, run it again.
     """
     wanted = node_request(context)
     who = caller(context)

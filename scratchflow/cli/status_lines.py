@@ -34,7 +34,7 @@ from scratchflow.model.results.status import (
     StatusShown,
     WorkspaceShown,
 )
-from scratchflow.model.text import counted, printable
+from scratchflow.model.text import counted, printable, restore_command
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
 from scratchflow.report.output import terminal_width
@@ -258,6 +258,8 @@ def _other(other: OtherShown) -> str:
     if other.snapshot and other.newer:
         newer = f"the store has a newer one, {shown_id(other.newer)}"
         old = f"an older copy, from snapshot {shown_id(other.snapshot)}"
+        if not other.own_autobackup:  # else another profile's, whose settings may differ
+            newer += f": `{restore_command(workspace=other.name)}` brings it"
         return f"{other.path}: {old}; {newer}; {who} saves what is changed in the old one"
     base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
     return f"{other.path}{base}; {who} saves it"

@@ -341,8 +341,17 @@ def _too_long(settings: Settings, found: list[Partition]) -> Check | None:
         name="slurm",
         ok=False,
         detail=f"partition `{partition.name}` gives {longest} at most, not {options.time}",
-        fix=f"`scratchflow config set slurm.time {longest}`",
+        fix=f"`scratchflow config set slurm.time {longest}`{_longer_partition(found, wanted_s)}",
     )
+
+
+def _longer_partition(found: list[Partition], wanted_s: float) -> str:
+    """One that gives as much, if there is one."""
+    for one in found:
+        if one.up and (one.max_time_s is None or one.max_time_s >= wanted_s):
+            gives = "any time" if one.max_time_s is None else slurm_time(one.max_time_s)
+            return f", or `scratchflow config set slurm.partition {one.name}`, which gives {gives}"
+    return ""
 
 
 def _check_tmux(settings: Settings) -> Check:

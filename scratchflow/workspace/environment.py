@@ -42,7 +42,7 @@ _NO_NETWORK = (
 )
 _WITHOUT_NETWORK = (
     "name a proxy, an index or a directory of wheels in `environment.variables`"
-    " (`https_proxy`, `PIP_INDEX_URL`, `PIP_FIND_LINKS`): docs/environment.md, *Nodes without internet*"
+    " (`https_proxy`, `PIP_INDEX_URL`, `PIP_FIND_LINKS`)"
 )
 
 

@@ -136,7 +136,7 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
         return why, gives_up
     if made.files and not asked.outputs:
         why = f"it made {counted(made.files, 'file')} ({format_size(made.bytes)})"
-        return why, "`--outputs` removes what jobs made as well"
+        return why, f"`scratchflow jobs prune {name} --outputs` removes what it made as well"
     return "", ""
 
 

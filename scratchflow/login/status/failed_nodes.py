@@ -48,6 +48,23 @@ def without_last_backup(
         )
 
 
+def half_restored_there(
+    files: NodeFiles, open_jobs: Collection[int | None], named: Collection[str], scratch: str
+) -> Iterator[Problem]:
+    """Copies that jobs which are over left half restored: no auto-backup saves those, not even at its end."""
+    if goes_with_job(scratch, "", None):
+        return
+    for record in files.records:
+        is_over = record.job_id is not None and record.job_id not in open_jobs
+        if is_over and record.restoring and record.node not in named:
+            what = f"a restore of {record.restoring} was cut short with job {record.job_id}: whatever was changed on"
+            yield Problem(
+                name=ON_FAILED_NODE,
+                detail=f"{what} `{record.node}` since is on its disk alone",
+                fix=f"when that node is free, `scratchflow up --node {record.node}` saves it as a fork, and brings the workspace",
+            )
+
+
 def _fell_silent(heartbeat: Heartbeat) -> bool:
     beaten_s = epoch(heartbeat.time)
     if beaten_s is None or heartbeat.phase == "ended" or heartbeat.workspace_exists is False:

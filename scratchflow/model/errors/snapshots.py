@@ -16,7 +16,10 @@ class SnapshotOfJob(ScratchflowError):
     code = "snapshot.of_job"
     exit_code = 2
     message = "snapshot `{snapshot}` is the code of {which}; nothing was removed"
-    hint = "`scratchflow jobs prune {job}` forgets that first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
+    hint = (
+        "`scratchflow jobs prune {job}` forgets that first, and with `--outputs` also what it made;"
+        " otherwise the snapshot may go when `backup.keep_jobs` has passed"
+    )
 
 
 class SnapshotKept(ScratchflowError):

@@ -20,7 +20,7 @@ class SyncNotConfigured(ScratchflowError):
     code = "sync.not_configured"
     exit_code = 10
     message = "{problem} in `[sync]` of `{path}`"
-    hint = '`scratchflow config set sync.profiles \'["uni", "aws"]\'` and `scratchflow config set sync.folders \'["projects", "notes"]\'`; docs/sync.md has more'
+    hint = '`scratchflow config set sync.profiles \'["uni", "aws"]\'` and `scratchflow config set sync.folders \'["projects", "notes"]\'`'
 
 
 class SyncFolderRefused(ScratchflowError):

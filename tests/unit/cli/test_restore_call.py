@@ -15,7 +15,8 @@ from scratchflow.cli.restore_call import (
     shown_restored,
 )
 from scratchflow.model.errors.base import EndedBySignal
-from scratchflow.model.events import Emit, Event, Log
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.events import Emit, Event, Log, Progress
 from scratchflow.model.results.restore import Restored
 from scratchflow.process.interrupted import Interrupted
 
@@ -47,6 +48,20 @@ def test_an_end_in_the_middle_says_what_it_left_and_the_two_ways_on() -> None:
     assert str(caught.value).startswith("Cancelled. If files were written already")
     assert "`scratchflow restore --abandon`" in str(caught.value)
     assert caught.value.exit_code == 130
+
+
+@pytest.mark.parametrize("files", [0, 3])
+def test_a_connection_that_was_lost_in_the_middle_says_what_may_be_there(files: int) -> None:
+    def cut(emit: Emit) -> Restored:
+        emit(Progress(phase="restore", files_done=files))
+        raise ConnectionLost(host="login", reason="it was closed")
+
+    heard: list[Event] = []
+    call = telling_what_an_end_means(Call("restore", cut, lambda _: ()), _CUT_SHORT)
+    with pytest.raises(ConnectionLost) as caught:
+        call.flow(heard.append)
+    assert ("`scratchflow restore --abandon`" in caught.value.shown_hint) == bool(files)
+    assert len(heard) == 1
 
 
 def test_a_shell_in_the_directory_that_was_replaced_is_told_how_to_get_into_the_new_one(

@@ -201,7 +201,11 @@ def test_a_slurm_that_is_away_is_the_only_thing_said_of_slurm(login: Login) -> N
     ("options", "word"),
     [
         (SlurmOptions(partition="nosuch"), "there are debug, gpu"),
-        (SlurmOptions(partition="debug", time="8:00:00"), "slurm.time 00:10:00"),
+        (SlurmOptions(partition="debug", time="8:00:00"), "slurm.time 00:10:00`"),
+        (
+            SlurmOptions(partition="debug", time="2:00:00"),
+            "slurm.partition gpu`, which gives 04:00:00",
+        ),
         (SlurmOptions(time="11"), "slurm.time"),
         (SlurmOptions(partition="gpu", time="4:00:00"), ""),
     ],

@@ -7,7 +7,11 @@ import time
 import msgspec
 import pytest
 
-from scratchflow.login.status.failed_nodes import without_last_backup, work_on_failed_node
+from scratchflow.login.status.failed_nodes import (
+    half_restored_there,
+    without_last_backup,
+    work_on_failed_node,
+)
 from scratchflow.login.status.store import NodeFiles
 from scratchflow.model.results.status import ON_FAILED_NODE, Problem
 from scratchflow.model.times import iso_time
@@ -65,6 +69,26 @@ def found(
     return list(
         without_last_backup(NodeFiles(list(records), [life]), open_jobs, {"node-1"}, scratch)
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "open_jobs", "scratch", "is_told"),
+    [
+        ({}, (), "/scratch/$USER", True),
+        ({"restoring": ""}, (), "/scratch/$USER", False),
+        ({}, (5,), "/scratch/$USER", False),
+        ({"node": "node-1"}, (), "/scratch/$USER", False),  # named for another reason, or held
+        ({}, (), "$SLURM_TMPDIR", False),
+    ],
+)
+def test_a_copy_that_a_job_left_half_restored_is_named_with_the_way_back(
+    changed: dict[str, str], open_jobs: tuple[int, ...], scratch: str, is_told: bool
+) -> None:
+    half = msgspec.structs.replace(SAVED, restoring="20260102T000000Z-111111")
+    files = NodeFiles([msgspec.structs.replace(half, **changed)], [])
+    told = list(half_restored_there(files, open_jobs, {"node-1"}, scratch))
+    assert [one.name for one in told] == [ON_FAILED_NODE] * is_told
+    assert all("`scratchflow up --node node-2`" in one.fix for one in told)
 
 
 def test_a_job_that_ended_without_a_last_backup_is_named_with_the_way_back() -> None:

@@ -51,7 +51,7 @@ def test_an_older_copy_of_another_workspace_is_told_as_that(held: Login) -> None
         place.manifest(snapshot).write_text("{}")
     held.beat(workspace_exists=True, others=[other(held), other(held, name="p3")])
     lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
-    old = "p2: an older copy, from snapshot abcdef; the store has a newer one, 943696;"
+    old = "p2: an older copy, from snapshot abcdef; the store has a newer one, 943696: `scratchflow --set workspace=p2 restore` brings it;"
     assert old in lines
     assert "p3, from snapshot abcdef; the same" in lines
     elsewhere = other(held, store="/another/store")
