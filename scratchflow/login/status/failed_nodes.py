@@ -87,5 +87,5 @@ def _on_its_disk(node: str, since: str, why: str = "") -> Problem:
         name=ON_FAILED_NODE,
         detail=f"{why}whatever was changed on `{node}` {since} is on its disk alone",
         fix=f"when that node is free, `scratchflow up --node {node}`, or `scratchflow hop --node {node}` from another"
-        " one, saves it as a fork",
+        " one, takes it up; where work went on meanwhile, it saves it as a fork",
     )

@@ -16,7 +16,10 @@ def tell_of_failed_job(
     failed = _failed(context, place)
     if failed is None:
         return
-    since = f"snapshot {failed.last_snapshot}" if failed.last_snapshot else "the last snapshot"
+    record = record_of(context, place)
+    is_of_job = record is not None and record.is_of(failed.job_id, failed.job_name)
+    last = record.snapshot if record and is_of_job else failed.last_snapshot
+    since = f"snapshot {last}" if last else "the last snapshot"
     job = f"job {failed.job_id} ended on {context.node} without a last backup"
     path = context.workspace.path
     if is_left_as_it_was:
