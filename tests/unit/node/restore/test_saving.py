@@ -49,7 +49,7 @@ def test_what_could_not_be_read_is_not_held(desk: Desk) -> None:
     notify.unreadable.append(b"work/closed/")
     held = held_by(saved, notify)
     assert held.unsaved == {b"work/closed"}
-    assert held.entry_at(b"work/README") is not None
+    assert held.scanned.find(b"work/README") is not None
 
 
 def test_flags_of_another_tree_are_not_trusted(desk: Desk) -> None:
