@@ -64,7 +64,7 @@ def member_header(
 def plain_file_header(
     path: bytes, mode: int, mtime_s: int, size: int, owner: tuple[int, int]
 ) -> bytes:
-    """The same for a file that needs nothing special: in half of the time, for every file."""
+    """The same for a file that needs nothing special: in two thirds of the time, for every file."""
     name, prefix = (path, b"") if len(path) <= 100 else _split(path)
     if not name or not 0 <= mtime_s <= _MAX_OCTAL_SIZE >= size:
         return member_header(path, kind=FILE, mode=mode, mtime_s=mtime_s, size=size, owner=owner)
