@@ -47,8 +47,11 @@ def require_parked(going: Mapping[str, Profile], silence: ConnectionLost) -> Non
     """HeldOutOfReach while the alias of one leads to a node: by then the cluster could not be asked."""
     for name, profile in going.items():
         if node := _node_of(name, profile):
+            reason = silence.fields.get(
+                "reason", str(silence)
+            )  # one that an agent told has no fields
             raise HeldOutOfReach(
-                node=node, profile=name, login=profile.login, reason=silence.fields["reason"]
+                node=node, profile=name, login=profile.login, reason=reason
             ) from silence
 
 
