@@ -56,7 +56,9 @@ def half_restored_there(
         return
     for record in files.records:
         is_over = record.job_id is not None and record.job_id not in open_jobs
-        if is_over and record.restoring and record.node not in named:
+        noted_s = epoch(record.time)
+        is_old = noted_s is None or time.time() - noted_s >= _NAMED_FOR_S
+        if is_over and record.restoring and record.node not in named and not is_old:
             what = f"a restore of {record.restoring} was cut short with job {record.job_id}: whatever was changed on"
             yield Problem(
                 name=ON_FAILED_NODE,

@@ -79,6 +79,7 @@ def found(
         ({}, (5,), "/scratch/$USER", False),
         ({"node": "node-1"}, (), "/scratch/$USER", False),  # named for another reason, or held
         ({}, (), "$SLURM_TMPDIR", False),
+        ({"time": ago(8 * 24 * HOUR_S)}, (), "/scratch/$USER", False),
     ],
 )
 def test_a_copy_that_a_job_left_half_restored_is_named_with_the_way_back(
