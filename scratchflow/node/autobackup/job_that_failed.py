@@ -7,6 +7,8 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat, read_heartbeat
+from scratchflow.workspace.notes import noted_base, read_restoring
+from scratchflow.workspace.workspace import Workspace
 
 
 def tell_of_failed_job(
@@ -26,9 +28,15 @@ def tell_of_failed_job(
         notify.remark(
             f"{job}: what was changed in `{path}` after {since} is in it, and in no snapshot yet"
         )
-    elif not path.is_dir():
-        message = f"{job}, and `{path}` is not there any more: what was changed in it after {since} is lost"
-        notify.warn("workspace.lost", b"", message)
+    elif _nothing_is_left(context.workspace):
+        message = f"{job}, and nothing of `{path}` is there any more: what was changed in it after {since} is in no snapshot"
+        notify.warn("workspace.gone", b"", message)
+
+
+def _nothing_is_left(workspace: Workspace) -> bool:
+    """Neither the workspace nor our notes: one that was renamed, or half of a restore, is not gone."""
+    has_notes = noted_base(workspace) is not None or read_restoring(workspace) is not None
+    return not has_notes and not workspace.path.is_dir()
 
 
 def _failed(context: NodeContext, place: StoreDirectory) -> Heartbeat | None:

@@ -55,13 +55,18 @@ def test_what_the_disk_has_kept_is_said_to_be_in_no_snapshot_yet(after: Desk) ->
     assert after.backup().changed_files == 1
 
 
-def test_what_the_disk_has_lost_is_said_to_be_lost(after: Desk) -> None:
+def test_what_was_renamed_is_not_said_to_be_gone(after: Desk) -> None:
+    after.work.rename(after.scratch / "elsewhere")
+    assert not any("any more" in one for one in said(after))
+
+
+def test_what_the_disk_has_lost_is_said_to_be_gone(after: Desk) -> None:
     shutil.rmtree(after.work)
     shutil.rmtree(after.context.workspace.state)
-    (words,) = [one for one in said(after) if "is lost" in one]
+    (words,) = [one for one in said(after) if "any more" in one]
     assert words == (
-        f"job 1 ended on node-1 without a last backup, and `{after.work}` is not there any more:"
-        f" what was changed in it after snapshot {after.ids[-1]} is lost"
+        f"job 1 ended on node-1 without a last backup, and nothing of `{after.work}` is there any more:"
+        f" what was changed in it after snapshot {after.ids[-1]} is in no snapshot"
     )
     assert after.content()["README"] == b"hello"
 
