@@ -10,6 +10,7 @@ from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.status import ON_FAILED_NODE, Problem
 from scratchflow.model.times import epoch
 from scratchflow.store.heartbeats import SILENT_S, Heartbeat
+from scratchflow.store.nodes import NodeRecord
 from scratchflow.workspace.job_scratch import goes_with_job
 
 # Who has not had the node again by then, or needed nothing of it, is not told for ever.
@@ -32,39 +33,41 @@ def work_on_failed_node(
         yield _on_its_disk(last.node, "since the last snapshot")
 
 
-def without_last_backup(
+def left_on_failed_nodes(
     files: NodeFiles, open_jobs: Collection[int | None], named: Collection[str], scratch: str
 ) -> Iterator[Problem]:
-    """The same of jobs whose auto-backup fell silent and never said that it ended; `named` are nodes that need no word."""
-    for heartbeat in files.heartbeats:
-        is_over = heartbeat.job_id is not None and heartbeat.job_id not in open_jobs
-        if not is_over or heartbeat.node in named or not _fell_silent(heartbeat):
-            continue
-        if goes_with_job(scratch, "", None) or _was_saved_since(files, heartbeat):
-            continue
-        since = f"since {heartbeat.last_time}" if heartbeat.last_time else "since the last snapshot"
-        yield _on_its_disk(
-            heartbeat.node, since, f"job {heartbeat.job_id} ended without a last backup: "
-        )
-
-
-def half_restored_there(
-    files: NodeFiles, open_jobs: Collection[int | None], named: Collection[str], scratch: str
-) -> Iterator[Problem]:
-    """Copies that jobs which are over left half restored: no auto-backup saves those, not even at its end."""
+    """The same of jobs that are over and saved no more; `named` are nodes that need no word, and each other gets one."""
     if goes_with_job(scratch, "", None):
         return
+    named = {*named}
     for record in files.records:
-        is_over = record.job_id is not None and record.job_id not in open_jobs
-        noted_s = epoch(record.time)
-        is_old = noted_s is None or time.time() - noted_s >= _NAMED_FOR_S
-        if is_over and record.restoring and record.node not in named and not is_old:
+        if record.node not in named and _was_left_half_restored(record, open_jobs):
+            named.add(record.node)
             what = f"a restore of {record.restoring} was cut short with job {record.job_id}: whatever was changed on"
             yield Problem(
                 name=ON_FAILED_NODE,
                 detail=f"{what} `{record.node}` since is on its disk alone",
                 fix=f"when that node is free, `scratchflow up --node {record.node}` saves it as a fork, and brings the workspace",
             )
+    for heartbeat in files.heartbeats:
+        is_over = heartbeat.job_id is not None and heartbeat.job_id not in open_jobs
+        if not is_over or heartbeat.node in named or not _fell_silent(heartbeat):
+            continue
+        if _was_saved_since(files, heartbeat):
+            continue
+        named.add(heartbeat.node)
+        since = f"since {heartbeat.last_time}" if heartbeat.last_time else "since the last snapshot"
+        yield _on_its_disk(
+            heartbeat.node, since, f"job {heartbeat.job_id} ended without a last backup: "
+        )
+
+
+def _was_left_half_restored(record: NodeRecord, open_jobs: Collection[int | None]) -> bool:
+    """No auto-backup saves such a copy, not even at its end."""
+    noted_s = epoch(record.time)
+    is_over = record.job_id is not None and record.job_id not in open_jobs
+    is_old = noted_s is None or time.time() - noted_s >= _NAMED_FOR_S
+    return is_over and bool(record.restoring) and not is_old
 
 
 def _fell_silent(heartbeat: Heartbeat) -> bool:

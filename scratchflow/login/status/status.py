@@ -11,8 +11,7 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
 from scratchflow.login.status.failed_nodes import (
-    half_restored_there,
-    without_last_backup,
+    left_on_failed_nodes,
     work_on_failed_node,
 )
 from scratchflow.login.status.former_scratch import (
@@ -171,8 +170,7 @@ def _on_failed_nodes(
         return
     named = {*(held.nodes if held else ()), *(jobs[-1].nodes if failed else ())}
     open_jobs = {job.job_id for job in (*jobs, *others) if job.state != "ended"}
-    yield from without_last_backup(listed.files, open_jobs, named, scratch)
-    yield from half_restored_there(listed.files, open_jobs, named, scratch)
+    yield from left_on_failed_nodes(listed.files, open_jobs, named, scratch)
 
 
 def _servers(login: LoginHost, jobs: list[Allocation]) -> list[ServerShown]:

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from scratchflow.login.status.failed_nodes import (
-    half_restored_there,
-    without_last_backup,
+    left_on_failed_nodes,
     work_on_failed_node,
 )
 from scratchflow.login.status.store import NodeFiles
@@ -66,9 +65,8 @@ def found(
     scratch: str = "/scratch/$USER",
     open_jobs: tuple[int, ...] = (),
 ) -> list[Problem]:
-    return list(
-        without_last_backup(NodeFiles(list(records), [life]), open_jobs, {"node-1"}, scratch)
-    )
+    files = NodeFiles(list(records), [life])
+    return list(left_on_failed_nodes(files, open_jobs, {"node-1"}, scratch))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +85,7 @@ def test_a_copy_that_a_job_left_half_restored_is_named_with_the_way_back(
 ) -> None:
     half = msgspec.structs.replace(SAVED, restoring="20260102T000000Z-111111")
     files = NodeFiles([msgspec.structs.replace(half, **changed)], [])
-    told = list(half_restored_there(files, open_jobs, {"node-1"}, scratch))
+    told = list(left_on_failed_nodes(files, open_jobs, {"node-1"}, scratch))
     assert [one.name for one in told] == [ON_FAILED_NODE] * is_told
     assert all("`scratchflow up --node node-2`" in one.fix for one in told)
 
@@ -102,6 +100,12 @@ def test_a_job_that_ended_without_a_last_backup_is_named_with_the_way_back() -> 
     assert "`scratchflow up --node node-2`" in problem.fix
     (never_saved,) = found(msgspec.structs.replace(SILENT, last_time=None))
     assert "since the last snapshot" in never_saved.detail
+
+
+def test_a_node_is_named_once() -> None:
+    half = msgspec.structs.replace(SAVED, restoring="20260102T000000Z-111111", time=SILENT.time)
+    (problem,) = found(SILENT, half)
+    assert "was cut short" in problem.detail
 
 
 @pytest.mark.parametrize(

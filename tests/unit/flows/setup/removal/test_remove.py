@@ -296,6 +296,15 @@ def test_where_a_profile_without_a_cluster_has_its_work_is_named(
     assert all("still used by profile `more`" in one.how for one in laptop.remove().left[:2])
 
 
+def test_a_place_that_nobody_can_look_for_is_named_as_it_is_written(laptop: Laptop) -> None:
+    places = 'store = "$NOT_SET_ANYWHERE/store"\nscratch = "$NOT_SET_ANYWHERE/fast"\n'
+    laptop.file.write_text(f'[profiles.uni]\nscheduler = "none"\n{places}')
+    snapshots, workspace = laptop.remove().left[:2]
+    assert "$NOT_SET_ANYWHERE/store/work" in snapshots.what
+    assert "$NOT_SET_ANYWHERE/fast/work" in workspace.what
+    assert "`$NOT_SET_ANYWHERE` is not set" in workspace.how
+
+
 def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
     laptop.profiles(uni="aws", lab="other")
     assert laptop.remove().agent_removed
