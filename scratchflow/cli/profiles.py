@@ -147,7 +147,9 @@ def remove(
         def confirm(diff: str) -> bool:
             if asker.can_ask:
                 asker.tell([*map(printable, diff.splitlines()), ""])
-            return agreed(asker, f"Remove profile `{printable(which)}`?")
+            return agreed(
+                asker, f"Remove profile `{printable(which)}`? Its snapshots and workspaces stay."
+            )
 
         return flow.remove(who, emit, which, confirm, dry_run=dry_run)
 

@@ -187,7 +187,9 @@ def test_in_a_terminal_remove_shows_the_change_and_asks(
         with suppress(OSError):  # the terminal is gone
             while shown := keyboard.read(1 << 16):
                 screen += shown.decode()
-                if screen.endswith("Remove profile `uni`? [y/N]: "):
+                if screen.endswith(
+                    "Remove profile `uni`? Its snapshots and workspaces stay. [y/N]: "
+                ):
                     keyboard.write(answer.encode())
         status = os.waitpid(child, 0)[1]
     assert '-store = "/fsx/s"  # large' in screen

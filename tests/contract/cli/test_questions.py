@@ -82,7 +82,7 @@ def test_a_wrong_answer_is_asked_for_again_in_our_own_words(
     config.write_text('[profiles.a]\nscheduler = "none"\n')
     arguments = ("profiles", "remove", "a", "--config", str(config))
     with desk.terminal(size, *arguments) as terminal:
-        terminal.wait_for_question("Remove profile `a`? [y/N]:")
+        terminal.wait_for_question("Remove profile `a`? Its snapshots and workspaces stay. [y/N]:")
         terminal.press(f"maybe{ENTER}")
         terminal.wait_for("answer `y` or `n`")
         terminal.press(f"y{ENTER}")
