@@ -6,13 +6,19 @@ were stored before are found again.
 
 from __future__ import annotations
 
+import sys
+import typing
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from scratchflow.archive.files.digest import digest_of_bytes
+
+if TYPE_CHECKING:
+    from pyfastcdc import FastCDC
 
 # Smaller chunks find more, and take more room in the index. No byte before the minimum has to be
 # looked at, and after the target a place to cut at is soon found: about a fifth of a file is looked at.
@@ -34,15 +40,31 @@ class Window(msgspec.Struct, frozen=True):
 
 def cutter_at_content() -> Cutter:
     """One that cuts where the content says so; ImportError where there is no wheel for it."""
-    from pyfastcdc import FastCDC
-
-    cdc = FastCDC(
+    cdc = _loaded_chunker()(
         avg_size=CHUNK_BYTES,
         min_size=MIN_CHUNK_BYTES,
         max_size=MAX_CHUNK_BYTES,
         normalized_chunking=2,
     )
     return lambda content: [chunk.length for chunk in cdc.cut_buf(content)]
+
+
+def _loaded_chunker() -> type[FastCDC]:
+    """The class, loaded in a fifth of the time: `typing` has what it takes from `typing_extensions`, which loads `inspect` and more."""
+    name = "typing_extensions"
+    if name not in sys.modules:
+        sys.modules[name] = typing
+        try:
+            from pyfastcdc import FastCDC
+        except ImportError:  # another version may take more
+            pass
+        else:
+            return FastCDC
+        finally:
+            del sys.modules[name]
+    from pyfastcdc import FastCDC
+
+    return FastCDC
 
 
 def cut_blocks(content: memoryview) -> list[int]:

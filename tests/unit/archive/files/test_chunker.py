@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import accumulate
@@ -130,3 +131,32 @@ def test_pieces_that_end_anywhere_make_no_difference(monkeypatch: pytest.MonkeyP
             passing.update(content[at : at + each])
         passing.finish()
         assert passing.lengths.tolist() == whole
+
+
+def _in_a_new_interpreter(code: str) -> str:
+    pytest.importorskip("pyfastcdc")
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+_LOAD = """
+import sys
+sys.modules["typing_extensions"] = None
+import msgspec
+del sys.modules["typing_extensions"]
+from scratchflow.archive.files.chunker import cutter_at_content
+{before}
+print(cutter_at_content()(b"x"), "typing_extensions" in sys.modules)
+"""
+
+
+def test_what_cuts_at_content_is_loaded_without_what_it_does_not_need() -> None:
+    assert _in_a_new_interpreter(_LOAD.format(before="")) == "[1] False"
+
+
+def test_a_version_that_needs_more_gets_it() -> None:
+    lacks = "from scratchflow.archive.files import chunker; chunker.typing = type(sys)('lacks all')"
+    assert _in_a_new_interpreter(_LOAD.format(before=lacks)) == "[1] True"
