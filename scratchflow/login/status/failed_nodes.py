@@ -22,15 +22,21 @@ def had_several_nodes(ended: Allocation) -> bool:
     return len(ended.nodes) > (0 if ended.state == "completing" else 1)
 
 
-def work_on_failed_node(
+def work_on_failed_nodes(
     jobs: Sequence[Allocation], held: Allocation | None, scratch: str
-) -> Iterator[Problem]:
-    """What was changed since the last snapshot, on the node that failed under the last job: Slurm knows that for minutes."""
-    last = jobs[-1] if jobs and held is None else None
-    if last is None or last.cause != "node_fail" or not last.node or had_several_nodes(last):
-        return
-    if not goes_with_job(scratch, "", None):
-        yield _on_its_disk(last.node, "since the last snapshot")
+) -> dict[str, Problem]:
+    """By node: what was changed since the last snapshot where a node failed under a job, and no later job had it: Slurm knows that for minutes."""
+    if goes_with_job(scratch, "", None):
+        return {}
+    found: dict[str, Problem] = {}
+    for job in jobs:
+        for node in job.nodes:
+            found.pop(node, None)
+        if job.cause == "node_fail" and job.node and not had_several_nodes(job):
+            found[job.node] = _on_its_disk(job.node, "since the last snapshot")
+    for node in held.nodes if held else ():
+        found.pop(node, None)
+    return found
 
 
 def left_on_failed_nodes(

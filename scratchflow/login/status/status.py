@@ -12,7 +12,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
 from scratchflow.login.status.failed_nodes import (
     left_on_failed_nodes,
-    work_on_failed_node,
+    work_on_failed_nodes,
 )
 from scratchflow.login.status.former_scratch import (
     left_at_former_scratch,
@@ -164,11 +164,11 @@ def _on_failed_nodes(
 ) -> Iterator[Problem]:
     """What only the disks of nodes have that were held once; a store that cannot be read is told elsewhere."""
     scratch = login.profile.scratch
-    failed = list(work_on_failed_node(jobs, held, scratch))
-    yield from failed
+    failed = work_on_failed_nodes(jobs, held, scratch)
+    yield from failed.values()
     if isinstance(listed, ScratchflowError) or login.profile.scheduler == "none":
         return
-    named = {*(held.nodes if held else ()), *(jobs[-1].nodes if failed else ())}
+    named = {*(held.nodes if held else ()), *failed}
     open_jobs = {job.job_id for job in (*jobs, *others) if job.state != "ended"}
     yield from left_on_failed_nodes(listed.files, open_jobs, named, scratch)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import msgspec
 import pytest
 
 from scratchflow.login.status.failed_nodes import (
     left_on_failed_nodes,
-    work_on_failed_node,
+    work_on_failed_nodes,
 )
 from scratchflow.login.status.store import NodeFiles
+from scratchflow.model.allocation import Allocation
 from scratchflow.model.results.status import ON_FAILED_NODE, Problem
 from scratchflow.model.times import iso_time
 from scratchflow.store.heartbeats import Heartbeat
@@ -22,14 +24,38 @@ from tests.unit.login.status.test_status import Login
 HOUR_S = 3600.0
 
 
+FAILED = job(1, "ended", cause="node_fail")
+
+
+def elsewhere(number: int, state: str = "running", **fields: Any) -> Allocation:
+    return msgspec.structs.replace(job(number, state, **fields), nodes=("node-2",))
+
+
 def test_work_that_only_a_failed_node_has_is_named_with_the_way_back() -> None:
-    failed = [job(1, "ended", cause="node_fail")]
-    (problem,) = work_on_failed_node(failed, None, "/scratch/$USER")
+    problem = work_on_failed_nodes([FAILED], None, "/scratch/$USER")["node-1"]
     assert "`node-1`" in problem.detail
     assert "`scratchflow up --node node-1`" in problem.fix
-    assert not list(work_on_failed_node(failed, None, "$SLURM_TMPDIR"))
-    assert not list(work_on_failed_node(failed, job(2), "/scratch/$USER"))
-    assert not list(work_on_failed_node([job(1, "ended", cause="timeout")], None, "/scratch/$USER"))
+    assert not work_on_failed_nodes([FAILED], None, "$SLURM_TMPDIR")
+    assert not work_on_failed_nodes([job(1, "ended", cause="timeout")], None, "/scratch/$USER")
+
+
+@pytest.mark.parametrize(
+    ("later", "nodes"),
+    [
+        ([], ["node-1"]),
+        ([job(2)], []),
+        ([job(2, "ended", cause="cancelled")], []),
+        ([job(2, "ended", cause="node_fail")], ["node-1"]),
+        ([elsewhere(2)], ["node-1"]),
+        ([elsewhere(2, "ended", cause="cancelled")], ["node-1"]),
+        ([elsewhere(2, "ended", cause="node_fail")], ["node-1", "node-2"]),
+    ],
+)
+def test_each_node_that_failed_is_named_until_a_later_job_has_it(
+    later: list[Allocation], nodes: list[str]
+) -> None:
+    held = later[-1] if later and later[-1].state == "running" else None
+    assert [*work_on_failed_nodes([FAILED, *later], held, "/scratch/$USER")] == nodes
 
 
 def ago(seconds: float) -> str:
