@@ -144,7 +144,13 @@ def note_half_restored(context: NodeContext, snapshot: str) -> None:
                 time=_now(),
             )
         if record is not None and place.directory.is_dir():
-            half = msgspec.structs.replace(record, restoring=snapshot, time=_now(), dirty=None)
+            half = msgspec.structs.replace(
+                record,
+                restoring=snapshot,
+                restoring_job=context.job_id if snapshot else None,
+                time=_now(),
+                dirty=None,
+            )
             record_node(place, half)
 
 

@@ -43,6 +43,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_paths: list[str] = []
     # The snapshot of a restore that has begun to change the copy and is not through.
     restoring: str = ""
+    # The job of that restore, which may be a later one than the copy's; None in records of earlier versions.
+    restoring_job: int | None = None
     # Where on this node copies were before, the latest first: another scratch in the profile, or another profile.
     earlier_paths: list[str] = []
     # Commands went on to the copy of another job while this one's was open: work that is newer stays the newest.
@@ -54,6 +56,11 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
         paths = dict.fromkeys([*last, *self.earlier_paths])
         paths.pop(workspace_path, None)
         return list(paths)[:_MOST_EARLIER_PATHS]
+
+    @property
+    def restored_by(self) -> int | None:
+        """The job of the restore that is not through."""
+        return self.job_id if self.restoring_job is None else self.restoring_job
 
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether this job wrote it; by its number alone where one of the names is not known."""

@@ -49,11 +49,12 @@ def left_on_failed_nodes(
     for record in files.records:
         if record.node not in named and _was_left_half_restored(record, open_jobs):
             named.add(record.node)
-            what = f"a restore of {record.restoring} was cut short with job {record.job_id}: whatever was changed on"
+            what = f"a restore of {record.restoring} was cut short with job {record.restored_by}: whatever was changed on"
             yield Problem(
                 name=ON_FAILED_NODE,
                 detail=f"{what} `{record.node}` since is on its disk alone",
-                fix=f"when that node is free, `scratchflow up --node {record.node}` saves it as a fork, and brings the workspace",
+                fix=f"when that node is free, `scratchflow up --node {record.node}`, or `scratchflow hop --node {record.node}`"
+                " from another one, saves it as a fork, and brings the workspace",
             )
     for heartbeat in files.heartbeats:
         is_over = heartbeat.job_id is not None and heartbeat.job_id not in open_jobs
@@ -71,7 +72,7 @@ def left_on_failed_nodes(
 def _was_left_half_restored(record: NodeRecord, open_jobs: Collection[int | None]) -> bool:
     """No auto-backup saves such a copy, not even at its end."""
     noted_s = epoch(record.time)
-    is_over = record.job_id is not None and record.job_id not in open_jobs
+    is_over = record.restored_by is not None and record.restored_by not in open_jobs
     is_old = noted_s is None or time.time() - noted_s >= _NAMED_FOR_S
     return is_over and bool(record.restoring) and not is_old
 

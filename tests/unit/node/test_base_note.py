@@ -100,6 +100,10 @@ def test_a_half_restored_copy_is_told_until_it_equals_a_snapshot_again(
     note_half_restored(context, taken)
     note_equal(context, place, taken, None, desk.notify)
     assert (_record(desk).restoring, _record(desk).dirty) == ("", False)
+    note_half_restored(_as_job(desk, 8), taken)  # a later job restores over the copy of the first
+    assert (_record(desk).job_id, _record(desk).restored_by) == (7, 8)
+    note_half_restored(_as_job(desk, 8), "")
+    assert (_record(desk).job_id, _record(desk).restored_by) == (7, 7)
 
 
 def test_in_a_store_that_is_away_nothing_is_noted(desk: Desk, taken: str) -> None:

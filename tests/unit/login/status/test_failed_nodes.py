@@ -101,18 +101,22 @@ def found(
         ({}, (), "/scratch/$USER", True),
         ({"restoring": ""}, (), "/scratch/$USER", False),
         ({}, (5,), "/scratch/$USER", False),
+        ({"restoring_job": 6}, (5,), "/scratch/$USER", True),
+        ({"restoring_job": 6}, (6,), "/scratch/$USER", False),
         ({"node": "node-1"}, (), "/scratch/$USER", False),  # named for another reason, or held
         ({}, (), "$SLURM_TMPDIR", False),
         ({"time": ago(8 * 24 * HOUR_S)}, (), "/scratch/$USER", False),
     ],
 )
 def test_a_copy_that_a_job_left_half_restored_is_named_with_the_way_back(
-    changed: dict[str, str], open_jobs: tuple[int, ...], scratch: str, is_told: bool
+    changed: dict[str, Any], open_jobs: tuple[int, ...], scratch: str, is_told: bool
 ) -> None:
     half = msgspec.structs.replace(SAVED, restoring="20260102T000000Z-111111")
     files = NodeFiles([msgspec.structs.replace(half, **changed)], [])
     told = list(left_on_failed_nodes(files, open_jobs, {"node-1"}, scratch))
     assert [one.name for one in told] == [ON_FAILED_NODE] * is_told
+    number = changed.get("restoring_job", 5)
+    assert all(f"was cut short with job {number}" in one.detail for one in told)
     assert all("`scratchflow up --node node-2`" in one.fix for one in told)
 
 
