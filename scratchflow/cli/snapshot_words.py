@@ -143,7 +143,7 @@ def _details(one: SnapshotRow) -> list[str]:
         printable(one.node),
         message_in_words(one),
         _remarks(one, one.stays),
-        f"fork of {one.parent}" if one.fork else "",
+        f"fork of {one.parent}" if one.fork and one.parent else "",
         printable(one.damaged or one.perhaps_damaged or ""),
     ]
     return [one for one in details if one]

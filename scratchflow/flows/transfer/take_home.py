@@ -17,7 +17,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace_as, clust
 from scratchflow.flows.transfer.bring import absolute
 from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, PathUnsaved
+from scratchflow.model.errors.snapshots import PathInOthers, PathKeptOut, PathMissing, PathUnsaved
 from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.errors.transfer import FileFailed, FileTaken
 from scratchflow.model.events import Data, Emit, Event, Warned
@@ -145,7 +145,9 @@ def _unsaved(cluster: Cluster, request: Restore, error: ScratchflowError) -> Scr
     found = _newer(cluster, request, request.snapshot)
     if found is None or not found.unsaved:
         return error
-    return PathUnsaved(snapshot=found.snapshot, path=found.unsaved[0])
+    path = found.unsaved[0]
+    why = PathKeptOut if path in found.kept_out else PathUnsaved
+    return why(snapshot=found.snapshot, path=path)
 
 
 def _warn_of_newer(cluster: Cluster, request: Restore, snapshot: str, emit: Emit) -> None:

@@ -227,6 +227,17 @@ class PathUnsaved(ScratchflowError):
     hint = "`scratchflow backup` saves it; then run this command again"
 
 
+class PathKeptOut(ScratchflowError):
+    """The workspace has the path, and no backup takes it."""
+
+    code = "snapshot.path_kept_out"
+    exit_code = 30
+    message = (
+        "snapshot `{snapshot}` has no `{path}`; the workspace has it, and a backup leaves it out"
+    )
+    hint = "`.scratchignore`, `backup.exclude` or a `CACHEDIR.TAG` excludes it, or it cannot be read, which `scratchflow backup` says"
+
+
 class PathAmbiguous(ScratchflowError):
     """A glob fits several paths where one is needed."""
 

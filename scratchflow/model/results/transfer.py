@@ -206,6 +206,10 @@ class NewerFound(Result, frozen=True):
     """The first of them."""
     unsaved: list[str] = []
     """Paths, as they were asked for, that are in the workspace and not in the snapshot."""
+    kept_out: list[str] = []
+    """Those of them that a backup leaves out."""
+    unreadable: int = 0
+    """How many of the changed files cannot be read, so that no backup saves them."""
 
 
 class SnapshotExported(Result, frozen=True):

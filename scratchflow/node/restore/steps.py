@@ -13,7 +13,13 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.extract import Existing, Extracted, extract
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.errors.snapshots import PathInOthers, PathLeadsOut, PathMissing, PathUnsaved
+from scratchflow.model.errors.snapshots import (
+    PathInOthers,
+    PathKeptOut,
+    PathLeadsOut,
+    PathMissing,
+    PathUnsaved,
+)
 from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
@@ -23,7 +29,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.holders import snapshots_with
 from scratchflow.node.restore.items import tell_part, warn_of_part
 from scratchflow.node.restore.source import RestoreOptions, Source
-from scratchflow.node.restore.unsaved import is_in_workspace
+from scratchflow.node.restore.unsaved import is_in_workspace, is_kept_out
 from scratchflow.store.catalogue import LATEST
 
 Mode = Literal["full", "delta", "nothing"]
@@ -64,7 +70,8 @@ def _no_such_path(
         typed = shlex.quote(path)
         return PathLeadsOut(snapshot=source.id, path=path, target=target, typed=typed)
     if options.snapshot == LATEST and is_in_workspace(context, missing):
-        return PathUnsaved(snapshot=source.id, path=missing)
+        why = PathKeptOut if is_kept_out(context, missing) else PathUnsaved
+        return why(snapshot=source.id, path=missing)
     holders = snapshots_with(context, missing)
     if not holders:
         return PathMissing(snapshot=source.id, path=missing)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scratchflow.archive.read.archive_file import open_index
 from scratchflow.archive.read.selection import Selection, is_pattern
+from scratchflow.archive.scan.part import clamped_ns
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 from scratchflow.model.requests import Newer
@@ -43,6 +44,7 @@ def newer_than(context: NodeContext, index: Index, paths: tuple[str, ...]) -> Ne
     missing = select.unmatched if paths else []
     changed = [] if missing else _changed(context.workspace.scratch, index, select)
     added = [] if missing else _added(context, index, paths)
+    there = [path for path in missing if is_in_workspace(context, path)]
     return NewerFound(
         snapshot=index.id,
         host=context.node,
@@ -50,7 +52,11 @@ def newer_than(context: NodeContext, index: Index, paths: tuple[str, ...]) -> Ne
         changed_paths=_first_of(context, changed),
         added=len(added),
         added_paths=_first_of(context, added),
-        unsaved=[path for path in missing if is_in_workspace(context, path)],
+        unsaved=there,
+        kept_out=[path for path in there if is_kept_out(context, path)],
+        unreadable=sum(
+            not _is_readable(context.workspace.scratch / os.fsdecode(one)) for one in changed
+        ),
     )
 
 
@@ -74,6 +80,25 @@ def is_in_workspace(context: NodeContext, path: str) -> bool:
     )
 
 
+def is_kept_out(context: NodeContext, path: str) -> bool:
+    """Whether a backup would leave such a path out: it is excluded, cannot be read, or is of a kind that is not saved."""
+    if not all(_is_readable(place) for place in _places_of(context, path)):
+        return True
+    from scratchflow.node.snapshot.plan import begin_scan  # most paths are in the snapshot
+
+    try:
+        with begin_scan(context, None) as scan:
+            now = scan.finish(lambda *_: None)
+    except OSError:
+        return False
+    return bool(_chosen(context, now, [path]).unmatched)
+
+
+def _is_readable(place: Path) -> bool:
+    """Unless a look says that it is not: what is gone is not, nor what a symlink leads to."""
+    return os.path.islink(place) or not os.path.exists(place) or os.access(place, os.R_OK)
+
+
 def _places_of(context: NodeContext, path: str) -> list[Path]:
     """Where a path that somebody typed may lie on this machine; nowhere for one that leads out."""
     scratch = context.workspace.scratch
@@ -92,8 +117,7 @@ def words_of(found: NewerFound) -> list[str]:
     if found.changed:
         words.append(
             f"{_counted(found.changed, found.changed_paths)} changed on `{found.host}` since snapshot"
-            f" {found.snapshot}: these are the older versions;"
-            " `scratchflow backup` saves the newer ones, then run this command again"
+            f" {found.snapshot}: these are the older versions; {_way_to_newer(found)}"
         )
     if found.added:
         is_one = found.added == 1
@@ -103,6 +127,14 @@ def words_of(found: NewerFound) -> list[str]:
             f" {'it' if is_one else 'them'}, then run this command again"
         )
     return words
+
+
+def _way_to_newer(found: NewerFound) -> str:
+    again = "`scratchflow backup` saves the newer ones, then run this command again"
+    if not found.unreadable:
+        return again
+    are = "it cannot" if found.changed == 1 else f"{found.unreadable} of them cannot"
+    return f"{are} be read there, and no backup saves that: make it readable, {again}"
 
 
 def _counted(count: int, paths: list[str]) -> str:
@@ -168,7 +200,8 @@ def _differs(path: bytes, index: Index, entry: int) -> bool:
         now = os.lstat(path)
     except OSError:
         return False
-    is_same = now.st_size == index.size[entry] and now.st_mtime_ns == index.mtime_ns[entry]
+    mtime_ns = clamped_ns(now.st_mtime_ns)
+    is_same = now.st_size == index.size[entry] and mtime_ns == index.mtime_ns[entry]
     return not stat.S_ISREG(now.st_mode) or not is_same
 
 

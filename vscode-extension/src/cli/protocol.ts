@@ -996,6 +996,8 @@ export interface NewerFound {
   added?: number;
   added_paths?: Array<string>;
   unsaved?: Array<string>;
+  kept_out?: Array<string>;
+  unreadable?: number;
 }
 
 /** What went wrong on a further node of the allocation, as an error of that code. */

@@ -16,6 +16,7 @@ const MISSING = new Set([
   'snapshot.missing',
   'snapshot.no_such_path',
   'snapshot.path_in_others',
+  'snapshot.path_kept_out',
   'snapshot.path_leads_out',
   'snapshot.path_unsaved',
 ]);

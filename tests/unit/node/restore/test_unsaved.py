@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors.snapshots import PathLeadsOut, PathMissing, PathUnsaved
+from scratchflow.model.errors.snapshots import PathKeptOut, PathLeadsOut, PathMissing, PathUnsaved
 from scratchflow.model.requests import Cat, Newer
 from scratchflow.model.results.transfer import NewerFound
 from scratchflow.node.contents.content import send_content
@@ -128,6 +128,46 @@ def test_a_file_made_since_is_known_to_be_in_the_workspace(desk: Desk, tmp_path:
         desk.restore(paths=("no.csv",))
     with pytest.raises(PathMissing):
         desk.restore(old, paths=("late.csv",))
+
+
+@pytest.mark.parametrize("path", ["results/b.tmp", "cache/c.csv", "closed.csv", "pipe"])
+def test_a_path_that_no_backup_takes_is_not_said_to_be_saved_by_one(
+    desk: Desk, tmp_path: Path, path: str
+) -> None:
+    desk.write("work/.scratchignore", "results/*.tmp\n/cache/\n")
+    desk.backup()
+    for name in ("results/b.tmp", "cache/c.csv", "closed.csv"):
+        desk.write(f"work/{name}")
+    (desk.work / "closed.csv").chmod(0)
+    os.mkfifo(desk.work / "pipe")
+    assert (newer(desk, path).unsaved, newer(desk, path).kept_out) == ([path], [path])
+    with pytest.raises(PathKeptOut):
+        desk.restore(paths=(path,), to=tmp_path / "out")
+    with pytest.raises(PathKeptOut):
+        send_content(desk.context, desk.notify, Cat(path=path, snapshot="latest"))
+
+
+def test_a_newer_file_that_cannot_be_read_is_not_said_to_be_saved_by_a_backup(desk: Desk) -> None:
+    for name in ("a.csv", "b.csv"):
+        desk.write(f"work/{name}", "one")
+    desk.backup()
+    desk.write("work/a.csv", "newer")
+    (desk.work / "a.csv").chmod(0)
+    (words,) = words_of(newer(desk, "a.csv"))
+    assert "it cannot be read there, and no backup saves that" in words
+    desk.write("work/b.csv", "newer")
+    (words,) = words_of(newer(desk, "*.csv"))
+    assert "1 of them cannot be read there" in words
+
+
+def test_a_time_that_no_snapshot_holds_is_no_change(desk: Desk) -> None:
+    far_ns = 9_300_000_000 * 10**9  # in 2264
+    desk.write("work/far.csv")
+    os.utime(desk.work / "far.csv", ns=(far_ns, far_ns))
+    if (desk.work / "far.csv").stat().st_mtime_ns != far_ns:
+        pytest.skip("this file system holds no such time")
+    desk.backup()
+    assert newer(desk, "far.csv").changed == 0
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "../other", "/etc/passwd", "src/../../other"])
