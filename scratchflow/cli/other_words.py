@@ -113,6 +113,22 @@ OTHER_WORDS_OF_JOBS = {
     "delete": "jobs prune",
 }
 
+# The same after `profiles`.
+OTHER_WORDS_OF_PROFILES = {
+    # There is no word for it: a profile's name is in its workspace's place, its alias and its jobs.
+    "rename": "copy OLD NEW",
+    "mv": "copy OLD NEW",
+    "move": "copy OLD NEW",
+    "clone": "copy",
+    "new": "add",
+    "create": "add",
+    "rm": "remove",
+    "delete": "remove",
+    "switch": "use",
+    "default": "use",
+    "ls": "list",
+}
+
 # The same after `snapshots`, with the snapshots that were named.
 OTHER_WORDS_OF_SNAPSHOTS = {
     "ls": "snapshots list",

@@ -1,7 +1,7 @@
 """`scratchflow profiles`: the clusters you have."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -26,8 +26,19 @@ from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
 
+
+class ProfilesGroup(ListingGroup):
+    """`profiles` alone lists them."""
+
+    def other_word(self, name: str, _rest: Sequence[str]) -> str | None:
+        """The command that does what this word says elsewhere."""
+        from scratchflow.cli.other_words import OTHER_WORDS_OF_PROFILES
+
+        return OTHER_WORDS_OF_PROFILES.get(name)
+
+
 app = typer.Typer(
-    cls=ListingGroup,
+    cls=ProfilesGroup,
     rich_markup_mode=None,
     add_completion=False,
     help="List, choose, add and remove profiles: the clusters you have.",

@@ -7,6 +7,7 @@ import pytest
 from scratchflow.cli.other_words import (
     OTHER_WORDS,
     OTHER_WORDS_OF_JOBS,
+    OTHER_WORDS_OF_PROFILES,
     OTHER_WORDS_OF_SNAPSHOTS,
     meant_after_snapshots,
     meant_by_snapshot,
@@ -26,6 +27,12 @@ def test_other_words_after_jobs_lead_to_commands_and_hide_none() -> None:
     assert not OTHER_WORDS_OF_JOBS.keys() & own
     for command in OTHER_WORDS_OF_JOBS.values():
         assert command.partition(" -")[0] in COMMANDS
+
+
+def test_other_words_after_profiles_lead_to_commands_and_hide_none() -> None:
+    own = {words.removeprefix("profiles ") for words in COMMANDS if words.startswith("profiles ")}
+    assert not OTHER_WORDS_OF_PROFILES.keys() & own
+    assert {command.partition(" ")[0] for command in OTHER_WORDS_OF_PROFILES.values()} <= own
 
 
 def test_other_words_after_snapshots_lead_to_commands_and_hide_none() -> None:
