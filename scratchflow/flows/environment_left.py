@@ -10,19 +10,16 @@ from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.node.environment.missing import directory_of, is_saved, made_again, save_command
 
-NEXT_NODE = "the next node is without it, and `run` and `serve` fail there"
-JOB_OF_NOW = "the job will fail"
-JOB_OF_A_SNAPSHOT = "the job will fail unless its snapshot has it"
 
-
-def warn_of_environment(profile: Profile, emit: Emit, so: str) -> None:
-    """Before it is missed: what is in no snapshot stays on the node."""
+def warn_of_environment(profile: Profile, emit: Emit) -> None:
+    """Before a move: what is in no snapshot stays on the node."""
     for key, path in _left_out(profile, profile):
-        takes = f"`{save_command(profile, _first(path))}` takes it along"
-        steps = f"{takes} from now on"
-        if so == NEXT_NODE:
-            steps = f"Before the move, {takes}; after it, {made_again(key, path)}"
-        message = f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: {so}. {steps}"
+        command = save_command(profile, _first(path))
+        message = (
+            f"`environment.{key}` is `{path}` beneath scratch, and backups leave it out: the next node is without it,"
+            f" and `run` and `serve` fail there. Before the move, `{command}` takes it along;"
+            f" after it, {made_again(key, path)}"
+        )
         emit(Warned(code="environment.not_saved", message=message))
 
 

@@ -19,7 +19,7 @@ from scratchflow.flows.clear.saved_for_others import tell_who_is_not_saved
 from scratchflow.flows.clear.what_ends import Agrees, agree_to_what_ends
 from scratchflow.flows.clear.whose_workspace import Owner, owners_of
 from scratchflow.flows.current_work import newer_than
-from scratchflow.flows.environment_left import NEXT_NODE, warn_of_environment
+from scratchflow.flows.environment_left import warn_of_environment
 from scratchflow.flows.hold import hold
 from scratchflow.flows.hop.both_nodes import (
     job_worked_in,
@@ -156,7 +156,7 @@ def _begin(cluster: Cluster, *, leave_behind: bool, agrees: Agrees | None = None
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
-    warn_of_environment(cluster.settings.profile, cluster.emit, NEXT_NODE)
+    warn_of_environment(cluster.settings.profile, cluster.emit)
     agree_to_what_ends(cluster.emit, shown.detached, {held[0].job_id}, agrees)
     tell_who_is_not_saved(cluster, held[:1], shown.elsewhere)
     others = tuple(held[0].nodes[1:])

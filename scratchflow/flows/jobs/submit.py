@@ -10,11 +10,6 @@ import msgspec
 from scratchflow.cluster.slurm.batch.names import means_another
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.environment_left import (
-    JOB_OF_A_SNAPSHOT,
-    JOB_OF_NOW,
-    warn_of_environment,
-)
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
@@ -40,8 +35,6 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
-        so = JOB_OF_A_SNAPSHOT if asked.snapshot else JOB_OF_NOW
-        warn_of_environment(settings.profile, emit, so)
         has_talked = not asked.snapshot
         wanted = Freeze(dry_run=asked.dry_run, script=asked.script, directory=asked.directory)
         frozen = _frozen(cluster, wanted) if has_talked else None
@@ -80,16 +73,14 @@ def _with_source(frozen: Frozen | None, done: Submitted) -> Submitted:
 
 
 def rerun(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
-    """`jobs rerun`: a job once more, from its own snapshot; whether that has the environment, the login host looks."""
+    """`jobs rerun`: a job once more, from its own snapshot."""
     with cluster_of(caller.settings(), caller, emit, once=True) as cluster:
         return cluster.on_login("jobs rerun", asked, Submitted)
 
 
 def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
     """`jobs rerun --current`: a job once more, from the workspace as it is now."""
-    settings = caller.settings()
-    with cluster_of(settings, caller, emit) as cluster:
-        warn_of_environment(settings.profile, emit, JOB_OF_NOW)
+    with cluster_of(caller.settings(), caller, emit) as cluster:
         frozen = _frozen(cluster, Freeze(dry_run=asked.dry_run))
         if frozen is None or not frozen.snapshot:
             asked = msgspec.structs.replace(asked, newest=True)

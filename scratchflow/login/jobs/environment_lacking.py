@@ -10,32 +10,34 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import KIND_MASK, SYMLINK
 from scratchflow.login.host import LoginHost
 from scratchflow.model.ages import shown_id
-from scratchflow.model.job import JobRecord
+from scratchflow.model.errors.jobs import JobLacksEnvironment
 from scratchflow.model.text import printable
 from scratchflow.node.environment.missing import directory_of, is_saved, save_command
 from scratchflow.store.directory import StoreDirectory
 
 
-def warn_of_lacking(
-    login: LoginHost, place: StoreDirectory, record: JobRecord, now_command: str
+def require_environment(
+    login: LoginHost, place: StoreDirectory, snapshot: str, once_it_is_there: str
 ) -> None:
-    """Names an environment that the job would miss, and `now_command`, which submits it from the workspace as it is now."""
+    """JobLacksEnvironment for one that the snapshot surely has not; `once_it_is_there` is what to do when a backup has it."""
     index: Index | None = None
     for layer in ("venv", "conda"):
         path = directory_of(login.profile.environment, layer)
         if not path or path.startswith("/"):
             continue
-        index = index or open_index(place.archive(record.snapshot))
+        index = index or open_index(place.archive(snapshot))
         if not _lacks(index, path):
             continue
-        shown = printable(path)
-        first = ""
-        if not is_saved(login.profile, path):
-            first = f"`{save_command(login.profile, posixpath.normpath(path).split('/')[0])}` saves it with the workspace; after that, "
-        login.caution(
-            "environment.not_saved",
-            f"snapshot {shown_id(record.snapshot)}, from which the job runs, has no `{shown}` (`environment.{layer}`): the job will fail."
-            f" {first}`{now_command}` runs it from the workspace as it is now",
+        shown = f"`{printable(path)}` (`environment.{layer}`)"
+        if is_saved(login.profile, path):
+            first = ""
+        else:
+            beneath = posixpath.normpath(path).split("/")[0]
+            command = save_command(login.profile, beneath)
+            first = f"`{command}` saves it with the workspace; after that, "
+        raise JobLacksEnvironment(
+            reason=f"snapshot {shown_id(snapshot)}, from which it would run, has no {shown}",
+            next_step=f"{first}{once_it_is_there}",
         )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from scratchflow import __version__
 from scratchflow.cluster.slurm.batch.script import sbatch_lines, words_of
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.environment_lacking import warn_of_lacking
+from scratchflow.login.jobs.environment_lacking import require_environment
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, has_failed, look_at, store_of
@@ -55,7 +55,8 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
     if not asked.snapshot:  # one that was taken just now has what the workspace has
         failed = "--failed " if asked.failed else ""
         now_command = f"scratchflow jobs rerun {failed}--current {asked.wanted}"
-        warn_of_lacking(login, place, again, now_command)
+        as_it_is = f"`{now_command}` runs it from the workspace as it is now"
+        require_environment(login, place, again.snapshot, as_it_is)
     return submit_record(login, place, again, lines, dry_run=asked.dry_run)
 
 

@@ -32,6 +32,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.trees import remove_tree
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.environment_lacking import require_environment
 from scratchflow.login.jobs.new_record import Planned, plan_records, require_possible
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
@@ -57,6 +58,10 @@ from scratchflow.store.jobs.records import (
 from scratchflow.workspace.workspace import expand
 
 _SHOWN_TASKS = 10
+_ONCE_IT_IS_SAVED = (
+    "run this command again when it is on the node: a backup takes it,"
+    " unless `.scratchignore` or `backup.exclude` leaves it out"
+)
 
 
 def submit(login: LoginHost, asked: Submit) -> Submitted:
@@ -64,6 +69,8 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     require_possible(login, asked)
     place = find_place(_store(login), login.profile.workspace)
     planned = plan_records(login, place, asked)
+    if asked.snapshot or not asked.dry_run:  # else it runs from one that is yet to be taken
+        require_environment(login, place, planned.records[0].snapshot, _ONCE_IT_IS_SAVED)
     first, *others = _submit_all(login, place, planned, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
     tasks = first.tasks + sum(other.tasks for other in others)

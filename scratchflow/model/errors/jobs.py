@@ -23,6 +23,15 @@ class JobImpossible(ScratchflowError):
     hint = "{next_step}; `scratchflow nodes` shows what there is"
 
 
+class JobLacksEnvironment(ScratchflowError):
+    """The snapshot that the job would run from has not the environment that the profile names; it was not submitted."""
+
+    code = "job.lacks_environment"
+    exit_code = 40
+    message = "the job would fail at once, and is not submitted: {reason}"
+    hint = "{next_step}"
+
+
 class JobInDoubt(ScratchflowError):
     """Slurm did not answer `sbatch`, so the job may be in the queue or not."""
 

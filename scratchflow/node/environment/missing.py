@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import shlex
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.jobs import JobLacksEnvironment
 from scratchflow.model.profile import EnvironmentOptions, Profile
 
 ENVIRONMENT_MISSING = "environment.missing"
@@ -66,6 +68,23 @@ def missing_in_words(profile: Profile, layer: str, node: str) -> tuple[str, str]
         detail,
         f"{_way_back(profile, layer, path)}; `scratchflow config unset environment.{layer}` does without",
     )
+
+
+def require_for_job(profile: Profile, scratch: Path, node: str) -> None:
+    """JobLacksEnvironment when no snapshot of this moment would have it: then none has to be taken."""
+    for layer in _WITHIN:
+        path = directory_of(profile.environment, layer)
+        if not path or path.startswith("/"):
+            continue
+        named = f"`environment.{layer}` is `{path}` beneath scratch"
+        if not is_saved(profile, path):
+            command = save_command(profile, posixpath.normpath(path).split("/")[0])
+            reason = f"{named}, and backups leave it out"
+            next_step = f"`{command}` takes it along; then run this command again"
+            raise JobLacksEnvironment(reason=reason, next_step=next_step)
+        if not os.path.lexists(scratch / path):
+            reason = f"{named}, and is not on `{node}`"
+            raise JobLacksEnvironment(reason=reason, next_step=_way_back(profile, layer, path))
 
 
 def shell_without(error: ScratchflowError) -> str:

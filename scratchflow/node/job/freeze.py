@@ -10,13 +10,16 @@ from scratchflow.model.requests import Freeze
 from scratchflow.model.results.jobs import Frozen
 from scratchflow.node.backup import backup, foretell_backup
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.missing import require_for_job
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.process.git import state_of
 
 
 def freeze(here: NodeContext, notify: Notifier, asked: Freeze) -> Frozen:
-    """Takes a snapshot unless there is one already that equals the workspace."""
+    """Takes a snapshot unless there is one already that equals the workspace; JobLacksEnvironment before it is taken for nothing."""
+    if here.workspace.path.is_dir():
+        require_for_job(here.profile, here.workspace.scratch, here.node)
     taken = (foretell_backup if asked.dry_run else backup)(here, notify, SnapshotOptions())
     frozen = Frozen(
         snapshot=taken.snapshot,

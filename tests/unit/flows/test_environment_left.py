@@ -9,8 +9,6 @@ import pytest
 
 from scratchflow.config.settings import Settings
 from scratchflow.flows.environment_left import (
-    JOB_OF_NOW,
-    NEXT_NODE,
     warn_of_environment,
     warn_of_environment_there,
 )
@@ -43,26 +41,25 @@ def test_what_the_next_node_is_without_is_named(
     said: list[Event] = []
     backup = BackupOptions(also=also)
     profile = Profile(environment=EnvironmentOptions(**layers), backup=backup)
-    warn_of_environment(profile, said.append, NEXT_NODE)
+    warn_of_environment(profile, said.append)
     assert len(said) == bool(named)
     assert all(isinstance(event, Warned) and named in event.message for event in said)
 
 
-def said_of(so: str, path: str = "env") -> str:
+def said_of(path: str) -> str:
     said: list[Any] = []
-    warn_of_environment(Profile(environment=EnvironmentOptions(venv=path)), said.append, so)
+    warn_of_environment(Profile(environment=EnvironmentOptions(venv=path)), said.append)
     return str(said[0].message)
 
 
 def test_before_a_move_it_is_said_what_to_do_after_it() -> None:
-    message = said_of(NEXT_NODE)
+    message = said_of("env")
     assert (
         "the next node is without it, and `run` and `serve` fail there. Before the move, "
         in message
     )
     assert "; after it, `scratchflow create --env venv --packages …` makes it again" in message
-    assert said_of(NEXT_NODE, "other").endswith("; after it, make it again there")
-    assert said_of(JOB_OF_NOW).endswith("takes it along from now on")
+    assert said_of("other").endswith("; after it, make it again there")
 
 
 @pytest.mark.parametrize(("also", "count"), [([], 1), (["env"], 0)])

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from scratchflow.flows.jobs import submit as module
-from scratchflow.flows.jobs.submit import rerun, rerun_current, submit
+from scratchflow.flows.jobs.submit import rerun_current, submit
 from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.jobs import JobInDoubt, SubmitCutShort
 from scratchflow.model.errors.ssh import ConnectionLost
-from scratchflow.model.events import Log, Warned
+from scratchflow.model.events import Log
 from scratchflow.model.job import GitState
 from scratchflow.model.requests import Freeze, RerunJob, Submit
 from scratchflow.model.results.jobs import Frozen, Submitted
@@ -128,18 +128,3 @@ def test_a_job_is_run_again_from_the_workspace_as_it_is_now(
     assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, snapshot="s1", git=GIT)
     assert not rerun_current(cluster.caller, cluster.emit, asked).is_current
     assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, newest=True)
-
-
-def test_that_the_job_will_fail_without_its_environment_is_told_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = {"freeze": FROZEN, "submit": DONE, "jobs rerun": DONE}
-    profile = 'login = "aws"\nenvironment.venv = "env"'
-    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers, profile=profile))
-    submit(cluster.caller, cluster.emit, Submit(command=("x",)))
-    rerun_current(cluster.caller, cluster.emit, RerunJob(wanted="41"))
-    assert rerun(cluster.caller, cluster.emit, RerunJob(wanted="41")) == DONE
-    said = [event.message for event in cluster.told if isinstance(event, Warned)]
-    assert len(said) == 2  # of a job's own snapshot the login host says what is in it
-    assert all("backups leave it out: the job will fail" in words for words in said)
-    assert all("backup.also" in words for words in said)

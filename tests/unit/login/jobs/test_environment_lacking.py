@@ -1,4 +1,4 @@
-"""`jobs rerun` says at once when the snapshot of the job has no such environment."""
+"""A job whose snapshot has not the profile's environment is refused: it would fail at once, after its time in the queue."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.events import Warned
+from scratchflow.model.errors.jobs import JobLacksEnvironment
 from scratchflow.model.profile import BackupOptions, EnvironmentOptions
 from scratchflow.model.requests import RerunJob, Submit
 from tests.unit.login.jobs.conftest import Cluster
 
-LACKS = "has no `{}` (`environment.{}`): the job will fail"
+COMMAND = Submit(command=("true",))
 
 
 def use(cluster: Cluster, also: list[str], **layers: Any) -> None:
@@ -26,29 +26,47 @@ def use(cluster: Cluster, also: list[str], **layers: Any) -> None:
     cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
 
 
-def said(cluster: Cluster, **asked: Any) -> list[str]:
-    job = submit(cluster.login, Submit(command=("true",))).job
-    cluster.said.clear()
-    rerun_job(cluster.login, RerunJob(wanted=job, **asked))
-    events = [event for event in cluster.said if isinstance(event, Warned)]
-    return [event.message.replace(job, "JOB") for event in events]
+def refused(cluster: Cluster, asked: Submit | RerunJob) -> JobLacksEnvironment:
+    before = [*cluster.desk.scratch.parent.rglob("job.json")]
+    with pytest.raises(JobLacksEnvironment) as caught:
+        _ = (
+            submit(cluster.login, asked)
+            if isinstance(asked, Submit)
+            else rerun_job(cluster.login, asked)
+        )
+    assert [*cluster.desk.scratch.parent.rglob("job.json")] == before, "nothing is left of it"
+    return caught.value
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_an_environment_that_is_saved_since_then_is_missed(cluster: Cluster, dry_run: bool) -> None:
+    job = submit(cluster.login, COMMAND).job
     use(cluster, ["env"], venv="./env")
-    (message,) = said(cluster, dry_run=dry_run)
-    assert LACKS.format("./env", "venv") in message
-    assert message.endswith(
-        "fail. `scratchflow jobs rerun --current JOB` runs it from the workspace as it is now"
-    )
+    error = refused(cluster, RerunJob(wanted=job, dry_run=dry_run))
+    assert str(error).endswith("from which it would run, has no `./env` (`environment.venv`)")
+    now = f"`scratchflow jobs rerun --current {job}` runs it from the workspace as it is now"
+    assert error.shown_hint == now
 
 
 def test_one_that_no_backup_takes_is_to_be_saved_first(cluster: Cluster) -> None:
+    job = submit(cluster.login, COMMAND).job
     use(cluster, [], conda="./envs/a")
-    (message,) = said(cluster)
-    assert LACKS.format("./envs/a", "conda") in message
-    assert "backup.also '[\"envs\"]'` saves it with the workspace; after that, `scratch" in message
+    error = refused(cluster, RerunJob(wanted=job))
+    assert "has no `./envs/a` (`environment.conda`)" in str(error)
+    saved = "backup.also '[\"envs\"]'` saves it with the workspace; after that, `scratch"
+    assert saved in error.shown_hint
+
+
+def test_a_new_job_is_refused_as_well(cluster: Cluster) -> None:
+    use(cluster, ["env"], venv="env")
+    assert "`backup.exclude` leaves it out" in refused(cluster, COMMAND).shown_hint
+    of_this = msgspec.structs.replace(COMMAND, snapshot=cluster.snapshot, dry_run=True)
+    assert "has no `env`" in str(refused(cluster, of_this))
+
+
+def test_of_a_snapshot_that_is_yet_to_be_taken_nobody_knows(cluster: Cluster) -> None:
+    use(cluster, ["env"], venv="env")
+    assert submit(cluster.login, msgspec.structs.replace(COMMAND, dry_run=True)).dry_run
 
 
 @pytest.mark.parametrize(
@@ -69,10 +87,12 @@ def test_what_it_has_or_nobody_knows_is_not_missed(
     cluster.desk.write("work/.venv/bin/activate")
     (cluster.desk.work / "linked").symlink_to("/shared")
     cluster.desk.backup()
-    assert said(cluster) == []
+    job = submit(cluster.login, COMMAND).job
+    assert rerun_job(cluster.login, RerunJob(wanted=job)).number
 
 
 def test_a_snapshot_of_now_is_not_looked_at(cluster: Cluster) -> None:
+    job = submit(cluster.login, COMMAND).job
     use(cluster, ["env"], venv="env")
-    assert said(cluster, snapshot=cluster.snapshot) == []
-    assert said(cluster, newest=True)
+    assert rerun_job(cluster.login, RerunJob(wanted=job, snapshot=cluster.snapshot)).number
+    refused(cluster, RerunJob(wanted=job, newest=True))
