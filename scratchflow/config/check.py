@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -62,15 +62,24 @@ def _convert(
         if named := _NAMED.fullmatch(problem):  # a rule of a whole section, about one of its keys
             key, problem = f"{key}.{named[1]}".lstrip("."), named[2]
         origin = origins.get(key, origins[""])
+        words = _in_words(problem) + _choices(kind, key)
         raise ConfigBadValue(
-            key=f"{prefix}{key}".rstrip("."), origin=origin, problem=_in_words(problem)
+            key=f"{prefix}{key}".rstrip("."), origin=origin, problem=words
         ) from None
+
+
+def _choices(kind: type[Section], key: str) -> str:
+    """What follows a complaint about a key that takes a few words only; empty for any other."""
+    hint = get_type_hints(kind).get(key)
+    words = get_args(hint) if get_origin(hint) is Literal else ()
+    return f"; it takes {' or '.join(f'`{word}`' for word in words)}" if words else ""
 
 
 def _in_words(problem: str) -> str:
     """msgspec's sentence, without its Python words."""
     text = problem[:1].lower() + problem[1:]
     for ours, theirs in {
+        "not one of its words:": "invalid enum value",
         "text": "`str`",
         "a whole number": "`int`",
         "true or false": "`bool`",

@@ -143,7 +143,7 @@ def _counted(count: int, paths: list[str]) -> str:
 
 
 def _added(context: NodeContext, index: Index, paths: Sequence[str]) -> list[bytes]:
-    """The files that a backup would save now and the snapshot has not: what is excluded is not among them."""
+    """The files that a backup would save now and the snapshot has not: what is excluded or cannot be read is not among them."""
     if paths and not any(_may_hold_more(context, path) for path in paths):
         return []
     from scratchflow.node.snapshot.plan import begin_scan  # a single file needs no scan
@@ -162,7 +162,8 @@ def _added(context: NodeContext, index: Index, paths: Sequence[str]) -> list[byt
         known = _names_in(index, prefix)
         for entry, name in enumerate(now.names.slice(first, end), first):
             is_file = now.mode[entry] & KIND_MASK != DIRECTORY
-            if is_file and chosen[entry] and name not in known:
+            is_new = is_file and chosen[entry] and name not in known
+            if is_new and _is_readable(context.workspace.scratch / os.fsdecode(prefix + name)):
                 found.append(prefix + name)
     return found
 

@@ -26,7 +26,7 @@ from tests.unit.config.written import load, refused
         ("[profiles.a]\nworkspace = ''", "relative path"),
         ("[profiles.a]\nlogin = '-oProxyCommand=x'", "ssh host name"),
         ("[profiles.a]\nalias = 'two words'", "`profiles.a.alias`"),
-        ("[profiles.a]\nscheduler = 'pbs'", "`profiles.a.scheduler`"),
+        ("[profiles.a]\nscheduler = 'pbs'", "it takes `slurm` or `none`"),
         ("[profiles.a]\nstore = 'relative'", "absolute path"),
         ("[profiles.a]\nstore = '$USER/store'", "absolute path"),
         ("[profiles.a]\nstore = '${USER}/store'", "absolute path"),

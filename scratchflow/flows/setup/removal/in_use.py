@@ -98,8 +98,10 @@ def jobs_left(
 
 
 def _clear(job: ElsewhereShown, known: Container[str]) -> str:
-    where = "" if job.profile in known else ", on a machine that has this profile"
-    return f"`scratchflow -p {job.profile} clear`{where}"
+    if job.profile in known:
+        return f"`scratchflow -p {job.profile} clear`"
+    where = "with the FILE that has this profile, here or on another machine"
+    return f"`scratchflow --config FILE -p {job.profile} clear`, {where}"
 
 
 def only_after(saves: Sequence[int | None], may_need: Sequence[int | None]) -> str:

@@ -174,11 +174,12 @@ def _other_hosts(scope: Scope) -> Iterator[LeftBehind]:
 
 
 def _on_cluster(scope: Scope, traces: Traces) -> Iterator[LeftBehind]:
-    yield from snapshots_left(scope, traces)
+    # In the order in which it can go: without its snapshots no `up` or `clear` knows what a copy is.
     yield from copies_left(scope, traces)
     if scope.all_profiles:
         yield from on_other_scratches(scope, traces)
     yield from copies_at_former_scratch(scope, traces)
+    yield from snapshots_left(scope, traces)
     yield from _notes_there(scope, traces)
 
 

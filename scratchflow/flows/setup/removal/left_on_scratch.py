@@ -28,7 +28,8 @@ from scratchflow.workspace.workspace import STATE_NAME
 
 _OR_LEAVE_THEM = "or leave them to the cluster's own clean-up"
 _ONCE_DELETED = (
-    "; once the snapshots are deleted, `up` there refuses until the copy is gone or moved away"
+    "; what no snapshot has, as on a node that failed, is on its disk alone;"
+    " once the snapshots are deleted, `up` there refuses until the copy is gone or moved away"
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -114,7 +114,7 @@ def remove(
     if not others.of_ssh_config:
         include.apply(plan)
         remove_files(places)
-    kept += [_kept_for_job(settings, who) for who in who_uses_agent(in_use, profiles)]
+    kept += _kept_for_jobs(settings, others, list(who_uses_agent(in_use, profiles)))
     has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
     try:
         if has_agent:
@@ -330,6 +330,10 @@ def _of_login(profiles: Mapping[str, Profile], settings: Settings) -> dict[str, 
     return {name: profile for name, profile in profiles.items() if profile.login == login}
 
 
-def _kept_for_job(settings: Settings, who: str) -> str:
+def _kept_for_jobs(settings: Settings, others: Shared, users: Sequence[str]) -> list[str]:
+    """Where the agent stays for other profiles, it stays whatever becomes of the jobs."""
+    if others.of_login:
+        return []
+    agent = agent_and_notes(settings.profile)
     again = f"`scratchflow -p {settings.name} setup --remove`"
-    return f"{agent_and_notes(settings.profile)}: {who}; when no job uses it any more, {again} removes it"
+    return [f"{agent}: {who}; when no job uses it any more, {again} removes it" for who in users]

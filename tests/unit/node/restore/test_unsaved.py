@@ -158,6 +158,9 @@ def test_a_newer_file_that_cannot_be_read_is_not_said_to_be_saved_by_a_backup(de
     desk.write("work/b.csv", "newer")
     (words,) = words_of(newer(desk, "*.csv"))
     assert "1 of them cannot be read there" in words
+    desk.write("work/c.csv")
+    (desk.work / "c.csv").chmod(0)
+    assert newer(desk, "*.csv").added == 0, "no backup saves it either"
 
 
 def test_a_time_that_no_snapshot_holds_is_no_change(desk: Desk) -> None:

@@ -102,7 +102,7 @@ def test_what_could_not_be_read_is_told_with_the_reason_and_the_next_step(
 def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
     settings: Settings,
 ) -> None:
-    _, snapshots, _ = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
+    *_, snapshots = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
     assert snapshots.what.startswith("13 snapshots and the records and outputs of 9 jobs in ")
 
 

@@ -211,7 +211,10 @@ def test_every_node_that_is_held_is_named_at_once(laptop: Laptop) -> None:
     told = caught.value.shown_hint
     assert "job 45 of profile `lab` holds `node-2` too: `scratchflow -p lab clear`" in told
     assert "job 6 of this profile holds" in told
-    assert "job 46 of profile `far` waits for a node too: `scratchflow -p far clear`, on a" in told
+    assert (
+        "job 46 of profile `far` waits for a node too: `scratchflow --config FILE -p far clear`"
+        in told
+    )
 
 
 @pytest.mark.parametrize("asker", [Answers(False), NOBODY], ids=["no", "nobody"])
@@ -346,7 +349,10 @@ def test_the_agent_stays_while_a_job_of_another_laptop_runs_from_it(laptop: Lapt
     done = laptop.remove()
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
     assert "job 8 of profile `far` uses it" in done.kept[0]
-    assert "`scratchflow -p far clear`, on a machine that has this profile, saves" in done.kept[0]
+    assert (
+        "`scratchflow --config FILE -p far clear`, with the FILE that has this profile, here or on another machine, saves"
+        in done.kept[0]
+    )
     assert "any more, `scratchflow -p uni setup --remove` removes it" in done.kept[0]
     laptop.others = []
     assert laptop.remove().agent_removed
@@ -425,15 +431,27 @@ def test_jobs_that_use_the_agent_are_named_with_what_ends_them(laptop: Laptop) -
     done = laptop.remove(all_profiles=True)
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
     held, waiting, running = (kept.partition("on `aws`: ")[2] for kept in done.kept)
-    assert held.startswith("job 45 of profile `far` uses it; `scratchflow -p far clear`, on a")
+    assert held.startswith(
+        "job 45 of profile `far` uses it; `scratchflow --config FILE -p far clear`"
+    )
     assert waiting.startswith("job 48 uses it when it starts;")
     assert running.startswith("jobs 46, 47 use it;")
     node, submitted, *_ = done.left
     assert node.what == "job 45 of profile `far`, on node-2"
-    there = "`scratchflow -p far clear`, on a machine that has this profile"
+    there = "`scratchflow --config FILE -p far clear`, with the FILE that has this profile, here or on another machine"
     assert node.how == f"{there}: after a last backup"
     assert submitted.what == "submitted jobs 46, 47, 48, in Slurm's queue or running"
     assert submitted.how == "`ssh aws scancel 46 47 48`"
+
+
+def test_an_agent_that_stays_for_another_profile_is_not_said_to_go_with_the_jobs(
+    laptop: Laptop,
+) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    laptop.submitted = [SubmittedOpen(job_id=46, waits=True)]
+    (kept,) = (one for one in laptop.remove().kept if "the agent" in one)
+    assert "profile `lab` uses" in kept
+    assert "when no job uses it any more" not in kept
 
 
 def test_where_no_agent_answers_there_is_nothing_to_refuse_for(
