@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -70,7 +71,8 @@ def _unsaved(jobs: list[JobShown]) -> Iterator[str]:
 def table(jobs: list[JobShown], width: int | None) -> Iterator[str]:
     """One line a job, oldest first."""
     now_s = time.time()
-    rows = [_HEADER, *(_row(job, now_s) for job in jobs)]
+    names = Counter(job.name for job in jobs)
+    rows = [_HEADER, *(_row(job, now_s, is_only=names[job.name] == 1) for job in jobs)]
     yield from aligned(_narrowed(rows, width), width=width)
 
 
@@ -86,12 +88,12 @@ def _narrowed(rows: list[list[str]], width: int | None) -> list[list[str]]:
     return rows
 
 
-def _row(job: JobShown, now_s: float) -> list[str]:
+def _row(job: JobShown, now_s: float, *, is_only: bool) -> list[str]:
     nodes = list(dict.fromkeys(task.node for task in job.tasks if task.node))
     more = f" +{len(nodes) - 1}" if len(nodes) > 1 else ""
     outputs = [moment for task in job.tasks if (moment := epoch(task.last_output)) is not None]
     return [
-        printable(job.name),
+        printable(job.name if is_only else _told_apart(job)),
         str(job.number or job.job[-6:]),
         states(job),
         _ago(epoch(job.time), now_s),
@@ -99,6 +101,15 @@ def _row(job: JobShown, now_s: float) -> list[str]:
         printable(nodes[0]) + more if nodes else "-",
         _ago(max(outputs), now_s) if outputs else "-",
     ]
+
+
+def _told_apart(job: JobShown) -> str:
+    """The name of a job that others have too, with what followed the program that it was taken from."""
+    words = (
+        number for number, word in enumerate(job.command) if os.path.basename(word) == job.name
+    )
+    behind = job.command[next(words, len(job.command)) + 1 :]
+    return " ".join([job.name, *behind])
 
 
 def states(job: JobShown) -> str:

@@ -6,7 +6,7 @@ import re
 
 from scratchflow.model.units import Duration
 
-FORMS = "`90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`"
+FORMS = "`90m`, `8h` or `2d`, or Slurm's own `8:00:00`, `2-12`, or `90` for minutes"
 # Slurm: minutes, minutes:seconds, hours:minutes:seconds, and days- before hours.
 _SLURM_TIME = re.compile(
     r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 ASKED_FOR = frozenset({"help", "version", "config get", "config path"})
 
 _MILESTONE = "usable"
+# A step that counts tells more of itself within this, unless it waits or nobody answers.
+_SILENT_S = 10
 
 Show = Callable[[Any], Iterable[str]]
 
@@ -240,12 +242,18 @@ class Human:
         if task is None:
             for earlier in self._phases.values():  # one bar at a time: what is done is done
                 bars.update(earlier, visible=False)
-            task = bars.add_task(printable(event.phase), total=None, amounts="")
+            task = bars.add_task(printable(event.phase), total=None, amounts="", heard_at=0)
             self._phases[event.phase] = task
         total, done = event.bytes_total, event.bytes_done
         if not total and not done:
             total, done = event.files_total, event.files_done
-        bars.update(task, total=total, completed=done, amounts=_amounts(event))
+        bars.update(
+            task,
+            total=total,
+            completed=done,
+            amounts=_amounts(event),
+            heard_at=bars.get_time(),
+        )
 
     def _start_bars(self) -> Bars:
         from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
@@ -253,9 +261,12 @@ class Human:
         from rich.text import Text
 
         class Clock(ProgressColumn):
-            """Goes on behind a full bar: what was counted is done, the step is not."""
+            """Goes on behind a full bar: what was counted is done, the step is not. Of one that counts it says when nothing is heard."""
 
             def render(self, task: Task) -> Text:
+                silent_s = int(task.get_time() - task.fields["heard_at"])
+                if task.fields["amounts"] and silent_s >= _SILENT_S:
+                    return Text(f"no news for {silent_s} s")
                 return Text(str(timedelta(seconds=int(task.elapsed or 0))))
 
         self._bars = Bars(

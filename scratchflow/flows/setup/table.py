@@ -9,6 +9,7 @@ from pathlib import Path
 from scratchflow.flows.setup.propose import LABELS
 from scratchflow.model.results.setup import SetupValue
 from scratchflow.model.text import printable
+from scratchflow.model.time_limit import in_minutes
 from scratchflow.model.wrap import broken
 
 _GAP = 2
@@ -20,7 +21,7 @@ def proposal_lines(name: str, values: Sequence[SetupValue], columns: int = 0) ->
     width = columns or shutil.get_terminal_size().columns
     yield f"Profile `{printable(name)}`:"
     labels = [LABELS.get(one.key, one.key) for one in values]
-    texts = [printable(one.value) for one in values]
+    texts = [printable(_in_words(one)) for one in values]
     first = max(map(len, labels), default=0) + _GAP
     second = max(map(len, texts), default=0) + _GAP
     indent = 2 + first + second
@@ -29,6 +30,10 @@ def proposal_lines(name: str, values: Sequence[SetupValue], columns: int = 0) ->
         reasons = broken(printable(one.reason), room)
         yield f"  {label:<{first}}{text:<{second}}{reasons[0]}".rstrip()
         yield from (" " * indent + reason for reason in reasons[1:])
+
+
+def _in_words(one: SetupValue) -> str:
+    return in_minutes(one.value) if one.key == "slurm.time" else one.value
 
 
 def shown_home(path: Path) -> str:

@@ -46,6 +46,21 @@ def test_a_job_is_one_line() -> None:
     assert line.split()[:3] == ["n", "7", "FAILED"]
 
 
+def test_jobs_of_one_name_are_told_apart_by_what_followed_it() -> None:
+    command = ["python3", "src/train.py", "--lr", "0.1"]
+    one = msgspec.structs.replace(ONE, name="train.py", command=command)
+    other = msgspec.structs.replace(one, number=8, command=[*command[:-1], "0.2"])
+    named = msgspec.structs.replace(one, number=9, name="mine", command=command)
+    lines = list(table([one, other, named], None))[1:]
+    assert [line.partition("  ")[0] for line in lines] == [
+        "train.py --lr 0.1",
+        "train.py --lr 0.2",
+        "mine",
+    ]
+    again = msgspec.structs.replace(named, number=10)
+    assert all(line.startswith("mine  ") for line in list(table([named, again], None))[1:])
+
+
 def test_the_list_names_jobs_of_which_something_is_not_saved() -> None:
     left = msgspec.structs.replace(TASK, state="COMPLETED", unsaved_on=["n1"])
     jobs = [

@@ -62,7 +62,10 @@ def understood(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[Settings, 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--time 8x", "`--time` takes `90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`"),
+        (
+            "--time 8x",
+            "`--time` takes `90m`, `8h` or `2d`, or Slurm's own `8:00:00`, `2-12`, or `90` for minutes",
+        ),
         ("--time 0", "`--time` takes"),
         ("--time 0h", "`--time` takes"),
         (

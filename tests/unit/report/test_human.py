@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import signal
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -112,15 +113,53 @@ def test_a_milestone_for_programs_is_no_bar() -> None:
     assert text.getvalue() == ""
 
 
+class Clocked:
+    """A reporter in a terminal of 80 columns, whose clock is set by hand."""
+
+    def __init__(self) -> None:
+        self.now_s, self.text = 100.0, io.StringIO()
+        console = Console(
+            file=self.text, force_terminal=True, width=80, get_time=lambda: self.now_s
+        )
+        self.reporter = Human(quiet=False, verbose=False, stderr=console)
+
+    def hear(self, done: int | None = None) -> None:
+        amounts: dict[str, Any] = {} if done is None else {"files_done": done, "files_total": 9}
+        self.reporter.emit(Progress(phase="store", **amounts))
+
+    def shown_after(self, seconds: float) -> str:
+        """What is drawn so much later."""
+        self.now_s += seconds
+        assert self.reporter._bars is not None
+        before = len(self.text.getvalue())
+        self.reporter._bars.refresh()
+        return self.text.getvalue()[before:]
+
+
 def test_the_clock_goes_on_behind_a_full_bar() -> None:
-    now_s, text = 100.0, io.StringIO()
-    console = Console(file=text, force_terminal=True, width=60, get_time=lambda: now_s)
-    reporter = Human(quiet=False, verbose=False, stderr=console)
-    reporter.emit(Progress(phase="restore", files_done=9, files_total=9))
-    now_s += 20
-    reporter.emit(Progress(phase="restore", files_done=9, files_total=9))
-    reporter.close()
-    assert "0:00:20" in text.getvalue()
+    clocked = Clocked()
+    clocked.hear(9)
+    clocked.now_s += 20
+    clocked.hear(9)
+    assert "0:00:20" in clocked.shown_after(0)
+    clocked.reporter.close()
+
+
+def test_a_step_of_which_nothing_is_heard_says_so() -> None:
+    clocked = Clocked()
+    clocked.hear(3)
+    assert "0:00:09" in clocked.shown_after(9)
+    assert "3 of 9 files, 0 B no news for 12 s" in clocked.shown_after(3)
+    clocked.hear(4)
+    assert "0:00:12" in clocked.shown_after(0)
+    clocked.reporter.close()
+
+
+def test_a_question_that_is_not_answered_yet_has_its_clock_alone() -> None:
+    clocked = Clocked()
+    clocked.hear()
+    assert "0:00:30" in clocked.shown_after(30)
+    clocked.reporter.close()
 
 
 def test_a_wait_is_told_with_its_reason_and_estimate() -> None:

@@ -20,6 +20,12 @@ def test_the_table_fits_the_terminal_and_breaks_no_word() -> None:
     assert all(len(line) < 80 for line in wrapped("word " * 60, columns=80))
 
 
+def test_a_time_without_a_unit_is_shown_with_the_one_that_it_means() -> None:
+    values = [SetupValue(key="slurm.time", value="30", reason="your choice")]
+    _, line = proposal_lines("uni", values, columns=80)
+    assert "30 min  your choice" in line
+
+
 def test_a_reason_goes_on_beneath_itself() -> None:
     values = [SetupValue(key="store", value="/s", reason="because " * 10)]
     _, first, *more = proposal_lines("uni", values, columns=60)
