@@ -93,7 +93,7 @@ def _row(job: JobShown, now_s: float, *, is_only: bool) -> list[str]:
     more = f" +{len(nodes) - 1}" if len(nodes) > 1 else ""
     outputs = [moment for task in job.tasks if (moment := epoch(task.last_output)) is not None]
     return [
-        printable(job.name if is_only else _told_apart(job)),
+        printable(job.name if is_only else _distinct_name(job)),
         str(job.number or job.job[-6:]),
         states(job),
         _ago(epoch(job.time), now_s),
@@ -103,7 +103,7 @@ def _row(job: JobShown, now_s: float, *, is_only: bool) -> list[str]:
     ]
 
 
-def _told_apart(job: JobShown) -> str:
+def _distinct_name(job: JobShown) -> str:
     """The name of a job that others have too, with what followed the program that it was taken from."""
     words = (
         number for number, word in enumerate(job.command) if os.path.basename(word) == job.name
