@@ -23,20 +23,38 @@ def had_several_nodes(ended: Allocation) -> bool:
 
 
 def work_on_failed_nodes(
-    jobs: Sequence[Allocation], held: Allocation | None, scratch: str
+    jobs: Sequence[Allocation],
+    held: Allocation | None,
+    scratch: str,
+    files: NodeFiles | None,
 ) -> dict[str, Problem]:
-    """By node: what was changed since the last snapshot where a node failed under a job, and no later job had it: Slurm knows that for minutes."""
+    """By node: what was changed since the last snapshot where a node failed under a job, and no later job had it: Slurm knows that for minutes.
+
+    Not where the job never had the workspace, as its notes in the store tell; without `files` nobody knows.
+    """
     if goes_with_job(scratch, "", None):
         return {}
     found: dict[str, Problem] = {}
     for job in jobs:
         for node in job.nodes:
             found.pop(node, None)
-        if job.cause == "node_fail" and job.node and not had_several_nodes(job):
+        is_failed = job.cause == "node_fail" and not had_several_nodes(job)
+        if is_failed and job.node and (files is None or _had_workspace(job, files)):
             found[job.node] = _on_its_disk(job.node, "since the last snapshot")
     for node in held.nodes if held else ():
         found.pop(node, None)
     return found
+
+
+def _had_workspace(job: Allocation, files: NodeFiles) -> bool:
+    """Whether its auto-backup began there, or a backup or a restore came to its end."""
+    here = (job.node, job.job_id)
+    has_whole_copy = any(
+        (record.node, record.job_id) == here
+        and not (record.restoring and record.restored_by == job.job_id)
+        for record in files.records
+    )
+    return has_whole_copy or any((beat.node, beat.job_id) == here for beat in files.heartbeats)
 
 
 def left_on_failed_nodes(

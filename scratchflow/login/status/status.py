@@ -164,13 +164,14 @@ def _on_failed_nodes(
 ) -> Iterator[Problem]:
     """What only the disks of nodes have that were held once; a store that cannot be read is told elsewhere."""
     scratch = login.profile.scratch
-    failed = work_on_failed_nodes(jobs, held, scratch)
+    files = None if isinstance(listed, ScratchflowError) else listed.files
+    failed = work_on_failed_nodes(jobs, held, scratch, files)
     yield from failed.values()
-    if isinstance(listed, ScratchflowError) or login.profile.scheduler == "none":
+    if files is None or login.profile.scheduler == "none":
         return
     named = {*(held.nodes if held else ()), *failed}
     open_jobs = {job.job_id for job in (*jobs, *others) if job.state != "ended"}
-    yield from left_on_failed_nodes(listed.files, open_jobs, named, scratch)
+    yield from left_on_failed_nodes(files, open_jobs, named, scratch)
 
 
 def _servers(login: LoginHost, jobs: list[Allocation]) -> list[ServerShown]:

@@ -32,11 +32,13 @@ def elsewhere(number: int, state: str = "running", **fields: Any) -> Allocation:
 
 
 def test_work_that_only_a_failed_node_has_is_named_with_the_way_back() -> None:
-    problem = work_on_failed_nodes([FAILED], None, "/scratch/$USER")["node-1"]
+    problem = work_on_failed_nodes([FAILED], None, "/scratch/$USER", None)["node-1"]
     assert "`node-1`" in problem.detail
     assert "`scratchflow up --node node-1`" in problem.fix
-    assert not work_on_failed_nodes([FAILED], None, "$SLURM_TMPDIR")
-    assert not work_on_failed_nodes([job(1, "ended", cause="timeout")], None, "/scratch/$USER")
+    assert not work_on_failed_nodes([FAILED], None, "$SLURM_TMPDIR", None)
+    assert not work_on_failed_nodes(
+        [job(1, "ended", cause="timeout")], None, "/scratch/$USER", None
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,31 @@ def test_each_node_that_failed_is_named_until_a_later_job_has_it(
     later: list[Allocation], nodes: list[str]
 ) -> None:
     held = later[-1] if later and later[-1].state == "running" else None
-    assert [*work_on_failed_nodes([FAILED, *later], held, "/scratch/$USER")] == nodes
+    assert [*work_on_failed_nodes([FAILED, *later], held, "/scratch/$USER", None)] == nodes
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "record", "is_named"),
+    [
+        ({}, None, True),
+        (None, {}, True),
+        (None, None, False),
+        ({"job_id": 2}, {"job_id": 2}, False),
+        ({"node": "node-3"}, {"node": "node-3"}, False),
+        # The restore of a later job that was cut short is told in other words.
+        (None, {"job_id": 2, "restoring": "20260102T000000Z-111111", "restoring_job": 1}, False),
+        (None, {"restoring": "20260102T000000Z-111111"}, False),
+        ({}, {"restoring": "20260102T000000Z-111111"}, True),
+    ],
+)
+def test_a_node_on_which_its_job_never_had_the_workspace_is_not_named(
+    heartbeat: dict[str, Any] | None, record: dict[str, Any] | None, is_named: bool
+) -> None:
+    own = {"node": "node-1", "job_id": 1}
+    beats = [] if heartbeat is None else [msgspec.structs.replace(SILENT, **{**own, **heartbeat})]
+    records = [] if record is None else [msgspec.structs.replace(SAVED, **{**own, **record})]
+    files = NodeFiles(records, beats)
+    assert bool(work_on_failed_nodes([FAILED], None, "/scratch/$USER", files)) is is_named
 
 
 def ago(seconds: float) -> str:
