@@ -61,7 +61,7 @@ def _loaded_chunker() -> type[FastCDC]:
         else:
             return FastCDC
         finally:
-            del sys.modules[name]
+            sys.modules.pop(name, None)  # another thread may have been here, too
     from pyfastcdc import FastCDC
 
     return FastCDC
